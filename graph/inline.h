@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * graph/inline.h - replace the calls in a function by the bodies that they call.
+ */
+#ifndef TP_GRAPH_INLINE_H
+#define TP_GRAPH_INLINE_H
+
+#include "graph/function.h"
+
+/* A body equal in meaning to `function` in which no call is left. A graph node of a called body gets
+ * the name "CALL/NODE", the call's device where its own wish leaves parts open (a type of its own
+ * keeps the call's id out: semantics 1.17), runs after what the call must run after, and what runs
+ * after the call runs after all effects of the body. Colocation names are carried over.
+ * A function without calls is returned itself, retained. INVALID names the circle when functions
+ * call each other without end; EXHAUSTED over max_nodes. */
+troupe_status tp_inline(const troupe_function *function, size_t max_nodes,
+                        struct tp_function **out, troupe_error *err) TROUPE_MUST_CHECK;
+
+/* A body without the graph nodes that neither a result nor an effect needs, in the same order;
+ * arguments and names stay. *function is returned itself, retained, when all are needed. */
+troupe_status tp_prune(const struct tp_function *function, struct tp_function **out,
+                       troupe_error *err) TROUPE_MUST_CHECK;
+
+#endif
