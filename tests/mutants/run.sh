@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# run.sh - builds in one fault after the other and sees that a suite catches it.
+#
+# Only the files that know the fault are compiled again, and only the suites that are to catch it are
+# linked again: their objects are there. A suite that hangs has caught the fault, too.
+set -euo pipefail
+[ "${SANITIZE:-no}" = no ] || { echo 'mutants: one build of them is enough'; exit 77; }
+# shellcheck disable=SC2153 # make sets SUITES
+[ -e "${SUITES%% *}" ] || { echo 'mutants: the suites were not built'; exit 77; }
+table=$TOP/tests/mutants/mutants.tsv
+work=mutants.d
+rm -rf "$work"
+mkdir "$work"
+export CK_DEFAULT_TIMEOUT=10
+
+# compile NUMBER FILE OBJECT - COMPILE is make's own command, with its quotes.
+compile() { eval "$COMPILE -fPIC -UTP_MUTANT -DTP_MUTANT=$1 -c -o '$3' '$2'"; }
+
+# caught_by NUMBER SUITE OBJECT... - 0 when the suite fails with these objects in place of the right ones.
+caught_by() {
+    local program=$work/$1-${2##*/} suite=$2
+    eval "$LINK -o '$program' '$suite.o' ${*:3} tests/.libs/libhelp.a .libs/libtroupe_core.a $LINK_LIBS" ||
+        { echo "mutants: fault $1 does not link with $suite"; exit 1; }
+    ! timeout 60 "$program" >"$program.log" 2>&1 </dev/null
+}
+
+bad=0
+while IFS=$'\t' read -r number fault suites; do
+    case $number in '#'* | '') continue ;; esac
+    mapfile -t files < <(cd "$TOP" && grep -lrE --include='*.c' "TP_MUTANT == $number\b" \
+        base tensor graph rewrite kernels exec messages actors)
+    if [ ${#files[@]} = 0 ]; then
+        echo "mutants: no file has fault $number, \"$fault\""
+        bad=1
+        continue
+    fi
+    objects=()
+    for file in "${files[@]}"; do
+        object=$work/$number-${file//\//-}.o
+        compile "$number" "$TOP/$file" "$object"
+        objects+=("$object")
+    done
+    by=
+    for suite in $suites; do
+        if caught_by "$number" "$suite" "${objects[@]}"; then
+            by=$suite
+            break
+        fi
+    done
+    if [ -n "$by" ]; then
+        echo "fault $number, \"$fault\", is caught by $by"
+    else
+        echo "mutants: fault $number, \"$fault\", is caught by none of $suites"
+        bad=1
+    fi
+done <"$table"
+[ $bad = 1 ] || rm -rf "$work"
+exit $bad
