@@ -86,5 +86,5 @@ check_in() {
     local folder=$1 name=${1//\//-}
     stage "building the suites in $folder" "build/$name-suites.log" \
         make -C "$folder" -j"$(nproc)" check TESTS=
-    VERBOSE=1 make -C "$folder" -j2 --no-print-directory "$2"
+    VERBOSE=1 make -s -C "$folder" -j2 --no-print-directory "$2"
 }
