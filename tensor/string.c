@@ -70,6 +70,52 @@ troupe_status troupe_tensor_new_strings(troupe_tensor **out, int rank, const int
     return tp_tensor_over(out, &type, &buffer, 0, err);
 }
 
+troupe_status tp_strings_init(struct tp_strings *strings, size_t count, troupe_error *err)
+{
+    *strings = (struct tp_strings){.count = count};
+    strings->items = tp_alloc_array(count, sizeof(struct tp_string));
+    if (!strings->items) return tp_fail_memory(err, count * sizeof(struct tp_string));
+    return TROUPE_OK;
+}
+
+troupe_status tp_strings_end(struct tp_strings *strings, troupe_error *err)
+{
+    tp_assert(strings->done < strings->count);
+    const struct tp_string *last = strings->done ? &strings->items[strings->done - 1] : NULL;
+    const size_t at = last ? last->at + last->size + 1 : 0;
+    const size_t size = strings->bytes.size - at;
+    tp_text_add_bytes(&strings->bytes, "", 1);
+    if (strings->bytes.failed) return tp_fail_memory(err, strings->bytes.size + 1);
+    strings->items[strings->done++] = (struct tp_string){.at = at, .size = size};
+    return TROUPE_OK;
+}
+
+troupe_status tp_strings_take(struct tp_strings *strings, const struct tp_shape *shape,
+                              troupe_tensor **out, troupe_error *err)
+{
+    const struct tp_type type = {.dtype = TROUPE_STRING, .shape = *shape};
+    struct tp_buffer *buffer = NULL;
+    const size_t head = strings->count * sizeof(struct tp_string);
+    tp_assert(strings->done == strings->count);
+    TP_TRY(tp_buffer_new(&buffer, head + strings->bytes.size, err));
+    struct tp_string *items = buffer->data;
+    for (size_t i = 0; i < strings->count; i++) {
+        items[i] = strings->items[i];
+        items[i].at += head;
+    }
+    if (strings->bytes.size) {
+        memcpy((char *)buffer->data + head, strings->bytes.data, strings->bytes.size);
+    }
+    return tp_tensor_over(out, &type, &buffer, 0, err);
+}
+
+void tp_strings_fini(struct tp_strings *strings)
+{
+    tp_free(strings->items);
+    tp_text_fini(&strings->bytes);
+    *strings = (struct tp_strings){0};
+}
+
 size_t troupe_tensor_size(const troupe_tensor *tensor)
 {
     size_t size = 0;

@@ -10,6 +10,7 @@
 #ifndef TP_TENSOR_TENSOR_H
 #define TP_TENSOR_TENSOR_H
 
+#include "base/alloc.h"
 #include "base/ref.h"
 #include "tensor/shape.h"
 #include "troupe/tensor.h"
@@ -71,8 +72,22 @@ static inline void *tp_tensor_write(troupe_tensor *tensor)
 {
     return tensor->data;
 }
-/* Tensors of strings are made by troupe_tensor_new_strings, or over a buffer by tp_tensor_over.
- */
+
+/* A tensor of strings under construction, element by element in row-major order: text is added
+ * to `bytes` (tp_text_add and so on), then tp_strings_end ends the element. */
+struct tp_strings {
+    struct tp_string *items;
+    size_t count, done;
+    struct tp_text
+        bytes; /* the texts, each with a zero byte; items[i].at counts from its start */
+};
+troupe_status tp_strings_init(struct tp_strings *strings, size_t count,
+                              troupe_error *err) TROUPE_MUST_CHECK;
+troupe_status tp_strings_end(struct tp_strings *strings, troupe_error *err) TROUPE_MUST_CHECK;
+/* A tensor of that shape of `count` elements, all of which were ended. */
+troupe_status tp_strings_take(struct tp_strings *strings, const struct tp_shape *shape,
+                              troupe_tensor **out, troupe_error *err) TROUPE_MUST_CHECK;
+void tp_strings_fini(struct tp_strings *strings);
 
 /* INVALID, naming the element, unless each of the n bytes is 0 or 1. What makes a bool tensor
  * of bytes from outside asks this. */
