@@ -81,10 +81,13 @@ build_in() {
     stage "building $folder" "build/$name-make.log" make -C "$folder" -j"$(nproc)"
 }
 
-# check_in FOLDER TARGET - builds the suites, runs the target, and shows what it says.
+# check_in FOLDER TARGET - builds the suites, runs the target, and shows what it says. Make stops at a
+# failure before it comes to the closing lines, so they are shown here then.
 check_in() {
-    local folder=$1 name=${1//\//-}
+    local folder=$1 name=${1//\//-} status=0
     stage "building the suites in $folder" "build/$name-suites.log" \
         make -C "$folder" -j"$(nproc)" check TESTS=
-    VERBOSE=1 make -s -C "$folder" -j2 --no-print-directory "$2"
+    VERBOSE=1 make -s -C "$folder" -j2 --no-print-directory "$2" || status=$?
+    [ $status = 0 ] || sed -n '/^[0-9]*%: Checks:/p' "$folder"/tests/*.log
+    return $status
 }
