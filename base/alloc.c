@@ -66,27 +66,37 @@ static inline void *counted(void *memory)
     return memory;
 }
 
+/* n * size, and at least 1: no request is for nothing. False: no object can be so large. */
+static inline bool whole_size(size_t n, size_t size, size_t *out)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(n, size, &bytes) || bytes > PTRDIFF_MAX) return false;
+    *out = bytes ? bytes : 1;
+    return true;
+}
+
 void *tp_alloc_array(size_t n, size_t size)
 {
-    if (refused()) return NULL;
-    const bool empty = n == 0 || size == 0;
-    return counted(calloc(empty ? 1 : n, empty ? 1 : size));
+    size_t bytes;
+    if (refused() || !whole_size(n, size, &bytes)) return NULL;
+    return counted(calloc(1, bytes));
 }
 
 void *tp_alloc_aligned(size_t align, size_t size)
 {
     void *memory = NULL;
-    if (refused()) return NULL;
+    size_t bytes;
+    if (refused() || !whole_size(1, size, &bytes)) return NULL;
     if (align < sizeof(void *)) align = sizeof(void *);
-    if (posix_memalign(&memory, align, size ? size : 1) != 0) return NULL;
+    if (posix_memalign(&memory, align, bytes) != 0) return NULL;
     return counted(memory);
 }
 
 void *tp_realloc_array(void *memory, size_t n, size_t size)
 {
     size_t bytes;
-    if (refused() || __builtin_mul_overflow(n, size, &bytes)) return NULL;
-    void *moved = realloc(memory, bytes ? bytes : 1);
+    if (refused() || !whole_size(n, size, &bytes)) return NULL;
+    void *moved = realloc(memory, bytes);
     return memory ? moved : counted(moved);
 }
 
