@@ -70,12 +70,12 @@ typedef struct troupe_node {
     size_t size;
     const char *op;           /* an operator's name, or NULL for a call */
     const char *function;     /* for a call: the function's name */
-    const char *name;         /* unique in the function; NULL: made up from op */
+    const char *name;         /* unique in the function; NULL: made up from its result or its op */
     const char *device;       /* "cpu:1", "/job:a/task:0", ...; NULL: no wish */
     const troupe_value *inputs;
     size_t n_inputs;
     size_t n_results;         /* 0: as many as the operator or the callee has at least */
-    const char *const *result_names;  /* NULL, or n_results names; a NULL in it: made up */
+    const char *const *result_names;  /* NULL, or n_results names; a NULL in it: made up; "": absent */
     const troupe_attr *attrs;
     size_t n_attrs;
     const char *const *with;  /* names of graph nodes to be placed with */
@@ -149,7 +149,8 @@ TROUPE_EXPORT const troupe_tensor *troupe_function_arg_default(const troupe_func
 /* Number of graph nodes, not counting those of called functions. */
 TROUPE_EXPORT size_t troupe_function_nodes(const troupe_function *function);
 /* The content hash of the function and all that it calls: equal for equal functions, whatever
- * process or library they are in. Names of graph nodes and source lines count, comments do not. */
+ * process or library they are in. Names of graph nodes and values count; comments, source lines, and
+ * whether a constant came from a file do not. */
 TROUPE_EXPORT void troupe_function_hash(const troupe_function *function, uint8_t out[16]);
 
 /* A library: functions by name. */
@@ -189,6 +190,10 @@ TROUPE_EXPORT troupe_status troupe_library_read_file(troupe_library *library, co
 TROUPE_EXPORT troupe_status troupe_library_load(troupe_library *library, const char *path,
                                                 const char **name,
                                                 troupe_error *err) TROUPE_MUST_CHECK;
+
+/* Operator i of those that a graph node may have, in a stable order, and a sentence about it in
+ * *summary (may be NULL); NULL from their number on. The texts are constant. */
+TROUPE_EXPORT const char *troupe_operator(size_t i, const char **summary);
 
 /* How to print a function. */
 typedef enum troupe_format {
