@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bench/bench_calls.c - what a call costs: on one device, over two, many at once, from two
+ * threads.
+ *
+ * Lines about one call and about two devices share one runtime, so that all hold in one
+ * configuration; those without workers and from two threads have another, as their names say.
+ */
+#include <malloc.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "bench/bench.h"
+#include "bench/pingpong.h"
+#include "bench/subject.h"
+
+#define CHAIN  1000
+#define FLIGHT 1000
+
+/* -- calls that end in a callback ------------------------------------------------------------
+ */
+
+struct ended {
+    uint64_t n;
+    troupe_error error; /* the last one; code OK: none */
+};
+
+static void done(void *arg, const troupe_error *error, const troupe_tensor *const *results,
+                 size_t n)
+{
+    struct ended *ended = arg;
+    (void)results;
+    (void)n;
+    ended->n++;
+    if (error->code < 0) ended->error = *error;
+}
+
+static troupe_status begin(const struct subject *s, struct ended *ended, uint64_t *call,
+                           troupe_error *err)
+{
+    const troupe_status status =
+        troupe_call(s->runtime, s->function, (const troupe_tensor *const *)s->args, s->n_args,
+                    s->options, done, ended, call, err);
+    if (status > 0) return bench_fail(err, TROUPE_INTERNAL, "%s", troupe_status_name(status));
+    return status;
+}
+
+static troupe_status outcome(const struct ended *ended, troupe_error *err)
+{
+    if (ended->error.code >= 0) return TROUPE_OK;
+    return bench_fail(err, ended->error.code, "%s", ended->error.text);
+}
+
+/* Dispatch until `n` calls have ended. Without workers that also does their work. */
+static troupe_status dispatch_until(const struct subject *s, const struct ended *ended,
+                                    uint64_t n, troupe_error *err)
+{
+    while (ended->n < n)
+        if (troupe_dispatch(s->runtime) < 0)
+            return bench_fail(err, TROUPE_INTERNAL, "dispatch failed");
+    return outcome(ended, err);
+}
+
+static troupe_status call_and_dispatch(void *arg, uint64_t times, troupe_error *err)
+{
+    struct ended ended = {0};
+    troupe_status status = TROUPE_OK;
+    for (uint64_t i = 0; i < times && status >= 0; i++) {
+        status = begin(arg, &ended, NULL, err);
+        if (status >= 0) status = dispatch_until(arg, &ended, i + 1, err);
+    }
+    return status;
+}
+
+static troupe_status call_and_wait(void *arg, uint64_t times, troupe_error *err)
+{
+    const struct subject *s = arg;
+    struct ended ended = {0};
+    for (uint64_t i = 0; i < times; i++) {
+        uint64_t call;
+        const troupe_status status = begin(s, &ended, &call, err);
+        if (status < 0) return status;
+        if (troupe_wait(s->runtime, call, -1) != TROUPE_OK)
+            return bench_fail(err, TROUPE_INTERNAL, "wait failed");
+    }
+    return outcome(&ended, err);
+}
+
+/* As a loop does it that sleeps in poll while workers do the work. */
+static troupe_status call_and_poll(void *arg, uint64_t times, troupe_error *err)
+{
+    const struct subject *s = arg;
+    struct ended ended = {0};
+    struct pollfd fd = {.fd = troupe_fd(s->runtime), .events = POLLIN};
+    for (uint64_t i = 0; i < times; i++) {
+        const troupe_status status = begin(s, &ended, NULL, err);
+        if (status < 0) return status;
+        while (ended.n <= i)
+            if (poll(&fd, 1, -1) < 0 || troupe_dispatch(s->runtime) < 0)
+                return bench_fail(err, TROUPE_INTERNAL, "poll or dispatch failed");
+    }
+    return outcome(&ended, err);
+}
+
+static troupe_status call_many(void *arg, uint64_t times, troupe_error *err)
+{
+    troupe_status status = TROUPE_OK;
+    for (uint64_t i = 0; i < times && status >= 0; i++) {
+        struct ended ended = {0};
+        for (int k = 0; k < FLIGHT && status >= 0; k++)
+            status = begin(arg, &ended, NULL, err);
+        if (status >= 0) status = dispatch_until(arg, &ended, FLIGHT, err);
+    }
+    return status;
+}
+
+/* -- from two threads ------------------------------------------------------------------------
+ */
+
+struct helper {
+    void *arg;
+    uint64_t times;
+    troupe_status status;
+    troupe_error error;
+};
+
+static void *help(void *arg)
+{
+    struct helper *helper = arg;
+    helper->status = subject_run(helper->arg, helper->times, &helper->error);
+    return NULL;
+}
+
+static troupe_status run_on_two_threads(void *arg, uint64_t times, troupe_error *err)
+{
+    struct helper helper = {.arg = arg, .times = times};
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, help, &helper) != 0)
+        return bench_fail(err, TROUPE_EXHAUSTED, "no thread");
+    troupe_status status = subject_run(arg, times, err);
+    pthread_join(thread, NULL);
+    if (status >= 0 && helper.status < 0)
+        status = bench_fail(err, helper.status, "%s", helper.error.text);
+    return status;
+}
+
+static void scale_threads(struct bench *b, const struct subject *s)
+{
+    const struct bench_work one = {.unit = "us", .fn = subject_run, .arg = (void *)s};
+    const struct bench_work two = {
+        .unit = "us", .per = 2, .fn = run_on_two_threads, .arg = (void *)s};
+    bench_speedup(b, "scale.threads", &one, &two);
+}
+
+/* -- two shards at once ----------------------------------------------------------------------
+ */
+
+/* What one product of such matrices takes, in microseconds: the best of some rows of eight. */
+static troupe_status time_product(troupe_runtime *runtime, int size, double *us,
+                                  troupe_error *err)
+{
+    struct subject s = {0};
+    troupe_status status = subject_shards(&s, runtime, size, 4, 0, err);
+    *us = 1e9;
+    for (int i = 0; i < 10 && status >= 0; i++) {
+        const uint64_t start = bench_now_ns();
+        status = subject_run_once(&s, err);
+        const double took = (double)(bench_now_ns() - start) / 8e3;
+        if (took < *us) *us = took;
+    }
+    subject_release(&s);
+    return status;
+}
+
+/* Matrices so large that a row of at least three products takes `us`. */
+static troupe_status choose_size(troupe_runtime *runtime, double us, int *size, int *products,
+                                 troupe_error *err)
+{
+    double product = us;
+    troupe_status status = TROUPE_OK;
+    for (*size = 512; *size > 8 && status >= 0 && product * 3 > us;) {
+        *size /= 2;
+        status = time_product(runtime, *size, &product, err);
+    }
+    *products = (int)(us / product + 0.5);
+    if (*products < 1) *products = 1;
+    return status;
+}
+
+static troupe_status make_pair(troupe_runtime *runtime, double us, struct subject pair[2],
+                               troupe_error *err)
+{
+    int size, products;
+    troupe_status status = choose_size(runtime, us, &size, &products, err);
+    for (int i = 0; i < 2 && status >= 0; i++)
+        status = subject_shards(&pair[i], runtime, size, products, i, err);
+    return status;
+}
+
+/* Two shards on two devices against the same work on one. */
+static void speed_up(struct bench *b, troupe_runtime *runtime, const char *name, double us,
+                     unsigned pause_us)
+{
+    struct subject pair[2] = {{0}, {0}};
+    troupe_error err;
+    if (!bench_wants(b, name) || b->cpu >= 0) return; /* one CPU has nothing to gain */
+    if (make_pair(runtime, us, pair, &err) < 0) {
+        bench_failed(b, name, &err);
+    } else {
+        const struct bench_work together = {
+            .unit = "us", .pause_us = pause_us, .fn = subject_run, .arg = &pair[0]};
+        const struct bench_work apart = {
+            .unit = "us", .pause_us = pause_us, .fn = subject_run, .arg = &pair[1]};
+        bench_speedup(b, name, &together, &apart);
+    }
+    subject_release(&pair[0]);
+    subject_release(&pair[1]);
+}
+
+/* -- bytes -----------------------------------------------------------------------------------
+ */
+
+/* Bytes that malloc has handed out; below 0 where the C library does not say. */
+static double allocated(void)
+{
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+    const struct mallinfo2 m = mallinfo2();
+    return (double)(m.uordblks + m.hblkhd);
+#else
+    return -1;
+#endif
+}
+
+/* What 1,000 calls that have begun and not ended hold, of memory that was not held before them.
+ */
+static void flight_bytes(struct bench *b)
+{
+    struct subject s = {0};
+    struct ended ended = {0};
+    troupe_runtime *runtime = NULL;
+    troupe_error err;
+    troupe_status status = subject_runtime(&runtime, TWO_CPUS, 0, &err);
+    if (status >= 0) status = subject_one(&s, runtime, &err);
+    if (status >= 0) status = call_and_dispatch(&s, 1, &err);
+    const double before = status >= 0 ? allocated() : -1;
+    for (int i = 0; i < FLIGHT && status >= 0; i++)
+        status = begin(&s, &ended, NULL, &err);
+    const double each = (allocated() - before) / FLIGHT;
+    if (status >= 0) status = dispatch_until(&s, &ended, FLIGHT, &err);
+    if (status >= 0 && before >= 0) bench_line(b, "flight.bytes", "bytes", &each, 1);
+    if (status < 0) bench_failed(b, "flight.bytes", &err);
+    subject_release(&s);
+    if (runtime) troupe_close(&runtime);
+}
+
+/* -- groups of lines -------------------------------------------------------------------------
+ */
+
+typedef troupe_status make_fn(struct subject *s, troupe_runtime *runtime, troupe_error *err);
+
+static troupe_status make_alternating(struct subject *s, troupe_runtime *runtime,
+                                      troupe_error *err)
+{
+    return subject_chain(s, runtime, CHAIN, 2, err);
+}
+
+static troupe_status make_chain(struct subject *s, troupe_runtime *runtime, troupe_error *err)
+{
+    return subject_chain(s, runtime, CHAIN, 1, err);
+}
+
+static void time_one(struct bench *b, troupe_runtime *runtime, const char *name,
+                     make_fn *make_it, bench_fn *fn, double per)
+{
+    struct subject s = {0};
+    troupe_error err;
+    if (!bench_wants(b, name)) return;
+    if (make_it(&s, runtime, &err) < 0)
+        bench_failed(b, name, &err);
+    else
+        bench_time(b, &(struct bench_work){name, "us", per, 0, fn, &s});
+    subject_release(&s);
+}
+
+static void with_workers(struct bench *b, troupe_runtime *runtime)
+{
+    static const struct {
+        const char *name;
+        make_fn *make_it;
+        bench_fn *fn;
+        double per;
+    } lines[] = {
+        {"run.one", subject_one, subject_run, 1},
+        {"wait.one", subject_one, call_and_wait, 1},
+        {"poll.one", subject_one, call_and_poll, 1},
+        {"run.two", subject_two, subject_run, 1},
+        {"edge.alternating", make_alternating, subject_run, CHAIN - 1},
+        {"node.chain", make_chain, subject_run, CHAIN},
+    };
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+        time_one(b, runtime, lines[i].name, lines[i].make_it, lines[i].fn, lines[i].per);
+    speed_up(b, runtime, "shards.16us", 16, 0);
+    speed_up(b, runtime, "shards.64us", 64, 0);
+    speed_up(b, runtime, "shards.1ms", 1000, 0);
+    speed_up(b, runtime, "shards.10ms", 10000, 0);
+    speed_up(b, runtime, "shards.16us.paused", 16, 1000);
+    speed_up(b, runtime, "shards.64us.paused", 64, 1000);
+}
+
+static void without_workers(struct bench *b, troupe_runtime *runtime)
+{
+    time_one(b, runtime, "dispatch.one", subject_one, call_and_dispatch, 1);
+    time_one(b, runtime, "dispatch.two", subject_two, call_and_dispatch, 1);
+    time_one(b, runtime, "flight.call", subject_one, call_many, FLIGHT);
+}
+
+static void from_two_threads(struct bench *b, troupe_runtime *runtime)
+{
+    struct subject s = {0};
+    troupe_error err;
+    if (!bench_wants(b, "scale.threads") || b->cpu >= 0) return; /* as above */
+    if (subject_one(&s, runtime, &err) < 0)
+        bench_failed(b, "scale.threads", &err);
+    else
+        scale_threads(b, &s);
+    subject_release(&s);
+}
+
+static void in_runtime(struct bench *b, const char *devices, int workers,
+                       void (*group)(struct bench *b, troupe_runtime *runtime))
+{
+    troupe_runtime *runtime = NULL;
+    troupe_error err;
+    if (subject_runtime(&runtime, devices, workers, &err) < 0) {
+        bench_failed(b, devices, &err);
+        return;
+    }
+    group(b, runtime);
+    if (troupe_close(&runtime) != TROUPE_OK) b->failures++;
+}
+
+int main(int argc, char **argv)
+{
+    struct bench b;
+    bench_open(&b, argc, argv);
+    in_runtime(&b, TWO_CPUS, TROUPE_AUTO, with_workers);
+    in_runtime(&b, TWO_CPUS, 0, without_workers);
+    in_runtime(&b, "cpu:0(threads=2)", TROUPE_AUTO, from_two_threads);
+    if (bench_wants(&b, "flight.bytes")) flight_bytes(&b);
+    pingpong(&b);
+    return bench_close(&b);
+}
