@@ -27,7 +27,8 @@ static const char *const default_programs[] = {
     "bench_idle",  "peer_onnxruntime", "peer_tensorflow",
 };
 
-/* The figures to reach: at most (or at least) `value` in the line's own unit. */
+/* The figures to reach: at most (or at least) `value` in the line's own unit. A name with a
+ * slash is our line divided by a peer's. */
 struct target {
     const char *name;
     char relation; /* '<': at most, '>': at least */
@@ -50,6 +51,9 @@ static const struct target targets[] = {
     {"start.first", '<', 10},
     {"start.rss", '<', 20},
     {"idle.cpu", '<', 0.1},
+    {"fashion.1/onnxruntime", '<', 1},
+    {"fashion.10/onnxruntime", '<', 1},
+    {"fashion.load/onnxruntime", '<', 1},
 };
 
 struct line {
@@ -228,37 +232,57 @@ static void print_lines(const struct run *run)
     }
 }
 
+/* Our line divided by the peer's: `name` is OURS/PEER. False when one of them is missing. */
+static bool find_ratio(const struct run *run, const char *name, double *ratio)
+{
+    const char *slash = strchr(name, '/');
+    char *other = copy(name);
+    other[slash - name] = '\0';
+    const struct line *ours = find(run, other);
+    other[slash - name] = '@';
+    const struct line *theirs = find(run, other);
+    free(other);
+    if (!ours || !theirs || median(theirs) == 0) return false;
+    *ratio = median(ours) / median(theirs);
+    return true;
+}
+
 static void print_ratios(const struct run *run)
 {
     for (size_t i = 0; i < run->n_lines; i++) {
-        const struct line *theirs = &run->lines[i];
-        const char *at = strchr(theirs->name, '@');
+        const char *at = strchr(run->lines[i].name, '@');
         if (!at) continue;
-        char *name = copy(theirs->name), ratio[32];
-        name[at - theirs->name] = '\0';
-        const struct line *ours = find(run, name);
-        name[at - theirs->name] = '/';
-        if (ours && median(theirs) != 0) {
-            bench_show(median(ours) / median(theirs), ratio);
-            printf("%-36s %10s\n", name, ratio);
+        char *name = copy(run->lines[i].name), text[32];
+        double ratio;
+        name[at - run->lines[i].name] = '/';
+        if (find_ratio(run, name, &ratio)) {
+            bench_show(ratio, text);
+            printf("%-36s %10s\n", name, text);
         }
         free(name);
     }
+}
+
+static bool find_figure(const struct run *run, const char *name, double *figure)
+{
+    if (strchr(name, '/')) return find_ratio(run, name, figure);
+    const struct line *line = find(run, name);
+    if (line) *figure = median(line);
+    return line != NULL;
 }
 
 static void print_targets(const struct run *run)
 {
     for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
         const struct target *t = &targets[i];
-        const struct line *line = find(run, t->name);
-        if (!line) continue;
-        const double got = median(line);
-        const bool met = t->relation == '<' ? got <= t->value : got >= t->value;
+        double got;
         char text[32], goal[32];
+        if (!find_figure(run, t->name, &got)) continue;
+        const bool met = t->relation == '<' ? got <= t->value : got >= t->value;
         bench_show(got, text);
         bench_show(t->value, goal);
-        printf("target %-29s %10s  at %s %s %s: %s\n", t->name, text,
-               t->relation == '<' ? "most" : "least", goal, line->unit, met ? "met" : "missed");
+        printf("target %-29s %10s  at %s %s: %s\n", t->name, text,
+               t->relation == '<' ? "most" : "least", goal, met ? "met" : "missed");
     }
 }
 
