@@ -53,7 +53,8 @@ typedef struct troupe_tensor troupe_tensor;
 typedef void troupe_free_fn(void *arg, void *data);
 
 /* A tensor with a copy of `data`, which holds the elements in row-major order (NULL: all zeros).
- * Not for strings. INVALID: rank or a dimension out of range, or the size overflows. */
+ * Not for strings. INVALID: rank or a dimension out of range, the size overflows, or a BOOL is
+ * neither 0 nor 1. */
 TROUPE_EXPORT troupe_status troupe_tensor_new(troupe_tensor **out, troupe_dtype dtype, int rank,
                                               const int64_t *dims, const void *data,
                                               troupe_error *err) TROUPE_MUST_CHECK;
@@ -103,10 +104,13 @@ TROUPE_EXPORT const char *troupe_tensor_string(const troupe_tensor *tensor, size
 TROUPE_EXPORT bool troupe_tensor_equal(const troupe_tensor *a, const troupe_tensor *b);
 
 /* NumPy's .npy files, format versions 1 to 3, either byte order, C or Fortran order on reading;
- * version 1 (or 2 when the header is long), little-endian, C order on writing, into a temporary
- * file that replaces `path` when it is whole. Strings are written as '<U' (they must be UTF-8);
- * bf16, which NumPy lacks, as '<V2', and '<V2' is read as bf16. CORRUPT with the byte offset when
- * the file is malformed; NOT_FOUND when it is not there. */
+ * version 1, little-endian, C order on writing, into a temporary file that replaces `path` when it
+ * is whole. Strings are written as '<U', so they must be UTF-8 and not end with a zero byte
+ * (INVALID), and read from '<U' or '|S' without the zeros at their ends; bf16, which NumPy lacks,
+ * is written as '<V2', and '<V2' is read as bf16. CORRUPT with the byte offset when the file is
+ * malformed or has more or less than its elements; UNSUPPORTED when its type or rank is none of
+ * ours; NOT_FOUND when it, or the folder to write to, is not there; EXHAUSTED when the disk is
+ * full. */
 TROUPE_EXPORT troupe_status troupe_tensor_read_npy(troupe_tensor **out, const char *path,
                                                    troupe_error *err) TROUPE_MUST_CHECK;
 TROUPE_EXPORT troupe_status troupe_tensor_write_npy(const troupe_tensor *tensor, const char *path,
@@ -114,7 +118,9 @@ TROUPE_EXPORT troupe_status troupe_tensor_write_npy(const troupe_tensor *tensor,
 
 /* The text form of a value: a type and shape, then the elements, nested as they are:
  *   f32[] 1.5     i64[3] [1, -2, 3]     bool[2,1] [[true], [false]]     string[1] ["a\"b"]
- * Numbers are printed so that reading them gives the same bits; nan, inf, -inf are words. */
+ * Numbers are printed so that reading them gives the same bits; nan, inf, -inf are words. Without
+ * elements the brackets may be one pair, f32[2,0] [], and are shown so. In a string \" \\ \n \t and
+ * \xHH stand for one byte. INVALID names the byte of the text. The locale does not matter. */
 TROUPE_EXPORT troupe_status troupe_tensor_parse(troupe_tensor **out, const char *text,
                                                 troupe_error *err) TROUPE_MUST_CHECK;
 /* Writes at most size bytes, a zero byte among them, and returns the bytes that the whole text
