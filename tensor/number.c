@@ -141,11 +141,11 @@ static size_t lay_out(const struct decimal *d, char text[TP_NUMBER_TEXT])
     const char *sign = d->negative ? "-" : "";
     const int point = (int)d->exponent;
     int n;
-    if (point <= -5 || point > 17) {
+    if (point <= -4 || point > 17) {
         n = snprintf(text, TP_NUMBER_TEXT, "%s%c%s%.*se%d", sign, d->digits[0],
                      d->n > 1 ? "." : "", d->n - 1, d->digits + 1, point - 1);
     } else if (point <= 0) {
-        n = snprintf(text, TP_NUMBER_TEXT, "%s0.%.*s%.*s", sign, -point, "0000", d->n,
+        n = snprintf(text, TP_NUMBER_TEXT, "%s0.%.*s%.*s", sign, -point, "000", d->n,
                      d->digits);
     } else if (point >= d->n) {
         n = snprintf(text, TP_NUMBER_TEXT, "%s%.*s%.*s", sign, d->n, d->digits, point - d->n,
