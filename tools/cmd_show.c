@@ -32,8 +32,7 @@ static int print_text(char **text)
     return TP_EXIT_OK;
 }
 
-/* -- Operators -------------------------------------------------------------------------------
- */
+/* -- Operators ---------------------------------------------------------------------------- */
 
 static json_t *operators_json(void)
 {
@@ -60,8 +59,7 @@ static int show_operators(const struct tp_options *options)
     return TP_EXIT_OK;
 }
 
-/* -- Plans -----------------------------------------------------------------------------------
- */
+/* -- Plans -------------------------------------------------------------------------------- */
 
 static int print_plan(const struct tp_options *options, const troupe_plan *plan)
 {

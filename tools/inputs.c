@@ -29,8 +29,7 @@ struct making {
     struct tp_inputs *inputs;
 };
 
-/* -- Which argument --------------------------------------------------------------------------
- */
+/* -- Which argument ----------------------------------------------------------------------- */
 
 /* The argument that "NAME=VALUE" means; a name may have a '=' of its own, so the longest wins.
  */
@@ -137,8 +136,7 @@ static int find_missing(const struct making *m)
     return status;
 }
 
-/* -- Values ----------------------------------------------------------------------------------
- */
+/* -- Values ------------------------------------------------------------------------------- */
 
 /* A file's tensor fits the argument's element type and its fixed dimensions; the library checks
  * the rest, but does not know the file's name. */

@@ -50,8 +50,7 @@ int tp_model_read(const struct tp_options *options, struct tp_model *out)
     return find_function(name, out);
 }
 
-/* -- Rules -----------------------------------------------------------------------------------
- */
+/* -- Rules -------------------------------------------------------------------------------- */
 
 /* The rest of a file, with a zero byte behind it. NULL: errno says why. */
 static char *read_all(FILE *file, size_t most)
@@ -90,8 +89,7 @@ static int read_rules(const char *path, struct tp_model *model)
     return TP_EXIT_OK;
 }
 
-/* -- Runtime ---------------------------------------------------------------------------------
- */
+/* -- Runtime ------------------------------------------------------------------------------ */
 
 int tp_model_runtime(const struct tp_options *options, troupe_runtime **out)
 {

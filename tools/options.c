@@ -60,8 +60,7 @@ static const struct row rows[] = {
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
-/* -- Values ----------------------------------------------------------------------------------
- */
+/* -- Values ------------------------------------------------------------------------------- */
 
 static int read_count(const struct tp_command *command, const struct row *row,
                       const char *value, uint64_t *out)
@@ -119,8 +118,7 @@ static int take(const struct tp_command *command, const struct row *row, const c
     return TP_EXIT_OK;
 }
 
-/* -- The line --------------------------------------------------------------------------------
- */
+/* -- The line ----------------------------------------------------------------------------- */
 
 /* What getopt_long wants of the rows that the command has; `val` is the row's index + 256, so
  * that no letter is among them. */
@@ -239,8 +237,7 @@ void tp_options_fini(struct tp_options *options)
     *options = (struct tp_options){0};
 }
 
-/* -- Help ------------------------------------------------------------------------------------
- */
+/* -- Help --------------------------------------------------------------------------------- */
 
 static void show_row(const struct row *row, FILE *to)
 {

@@ -14,8 +14,7 @@
 
 enum { MOST_PRINTED = 100 }; /* elements of a result that are printed in full */
 
-/* -- Text ------------------------------------------------------------------------------------
- */
+/* -- Text --------------------------------------------------------------------------------- */
 
 static int print_result(const char *name, const troupe_tensor *tensor)
 {
@@ -46,8 +45,7 @@ int tp_output_flush(void)
     return tp_say_failure("standard output: %s", strerror(errno ? errno : EIO));
 }
 
-/* -- Files -----------------------------------------------------------------------------------
- */
+/* -- Files -------------------------------------------------------------------------------- */
 
 /* DIR/NAME.npy, the caller's to free; NULL: no memory. */
 static char *file_of(const char *folder, const char *name)
@@ -94,8 +92,7 @@ int tp_output_write(const troupe_function *function, troupe_tensor *const *resul
     return status;
 }
 
-/* -- JSON ------------------------------------------------------------------------------------
- */
+/* -- JSON --------------------------------------------------------------------------------- */
 
 static json_t *result_json(const char *name, const troupe_tensor *tensor, const char *folder)
 {

@@ -10,8 +10,7 @@
 
 enum { TYPE_SIZE = 1024, ALIGNMENT = 64 };
 
-/* -- Named dimensions ------------------------------------------------------------------------
- */
+/* -- Named dimensions --------------------------------------------------------------------- */
 
 /* The type of argument i as its parts: "f32[n,3]" gives rank 2 and "n", "3". Rank -1: unknown,
  * or a text that does not say it in this form. `text` is written over. */
@@ -86,8 +85,7 @@ static int choose_dims(const troupe_function *function, size_t i, const struct t
     return rank < 0 ? 0 : rank;
 }
 
-/* -- Types -----------------------------------------------------------------------------------
- */
+/* -- Types -------------------------------------------------------------------------------- */
 
 bool tp_values_fit(const troupe_function *function, size_t i, const troupe_tensor *tensor)
 {
@@ -111,8 +109,7 @@ void tp_values_type(const troupe_tensor *tensor, char *text, size_t size)
     if (at < size) snprintf(text + at, size - at, "]");
 }
 
-/* -- Values ----------------------------------------------------------------------------------
- */
+/* -- Values ------------------------------------------------------------------------------- */
 
 static uint64_t next_random(uint64_t *state)
 {
