@@ -183,12 +183,13 @@ void troupe_tensor_release(troupe_tensor **tensor)
     troupe_tensor *mine = *tensor;
     *tensor = NULL;
     if (!tp_ref_release(&mine->ref)) return;
+    /* Read first: the struct may lie in the buffer's memory, and then it is gone with it. */
+    void (*recycle)(struct troupe_tensor *) = mine->recycle;
     tp_buffer_release(&mine->buffer);
-    if (mine->recycle) {
-        mine->recycle(mine);
-    } else {
+    if (recycle)
+        recycle(mine);
+    else
         tp_free(mine);
-    }
 }
 
 troupe_dtype troupe_tensor_dtype(const troupe_tensor *tensor)

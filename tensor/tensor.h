@@ -41,7 +41,8 @@ struct troupe_tensor {
     void *data;          /* first element, inside buffer */
     struct tp_buffer *buffer;
     /* Called by the last owner after the buffer was released, with the struct itself; NULL: it
-     * came from tp_alloc. Lets an executor keep tensors in pools. */
+     * came from tp_alloc. Lets an executor keep tensors in pools. A struct that lies in its own
+     * buffer is gone by then: such a function may not look at it. */
     void (*recycle)(struct troupe_tensor *tensor);
     void *owner;                /* recycle's */
     struct troupe_tensor *next; /* the owner's lists while nobody owns it */
