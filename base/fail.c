@@ -11,11 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT_SIZE    sizeof(((troupe_error *)0)->text)
-#define MARK         "..."
-#define MARK_SIZE    (sizeof(MARK) - 1)
-#define CONTEXT_SIZE 96 /* what a context may take when it and the text are too long together  \
-                         */
+#define TEXT_SIZE sizeof(((troupe_error *)0)->text)
+#define MARK      "..."
+#define MARK_SIZE (sizeof(MARK) - 1)
+
+/* What a context may take when it and the text are too long together. */
+#define CONTEXT_SIZE 96
 
 const char *troupe_status_name(troupe_status status)
 {

@@ -7,6 +7,7 @@
  * integers; True and False. Anything else is malformed.
  */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,9 +20,16 @@ struct scan {
     size_t start; /* of the header, in the file */
 };
 
-#define fail_at(scan, err, ...)                                                                \
-    (tp_fail((err), TROUPE_CORRUPT, __VA_ARGS__),                                              \
-     tp_fail_in((err), "byte %zu", (scan)->start + (scan)->at), TROUPE_CORRUPT)
+TROUPE_PRINTF(3, 4)
+static troupe_status fail_at(const struct scan *s, troupe_error *err, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    tp_failv(err, TROUPE_CORRUPT, fmt, args);
+    va_end(args);
+    tp_fail_in(err, "byte %zu", s->start + s->at);
+    return TROUPE_CORRUPT;
+}
 
 static void skip_space(struct scan *s)
 {

@@ -30,18 +30,19 @@ extern "C" {
 /* Every failure: its name, its value, and what it means. The code tells a caller what to do:
  * mend the function (INVALID), wait or shrink (EXHAUSTED), try elsewhere (UNREACHABLE, DEVICE),
  * report (INTERNAL). Values never change. */
-#define TROUPE_STATUS_MAP(X)                                                                     \
-    X(CANCELLED, -1, "the caller cancelled the call")                                            \
-    X(INVALID, -2, "an argument or a function is malformed")                                     \
-    X(NOT_FOUND, -3, "no such function, device or file")                                         \
-    X(EXHAUSTED, -4, "out of memory or over a quota")                                            \
-    X(UNSUPPORTED, -5, "no device here can run that")                                            \
-    X(TIMED_OUT, -6, "the deadline passed first")                                                \
-    X(UNREACHABLE, -7, "a peer is gone or does not answer")                                      \
-    X(CORRUPT, -8, "bytes from outside do not decode")                                           \
-    X(DEVICE, -9, "the device or its driver failed")                                             \
+#define TROUPE_STATUS_MAP(X)                                                                   \
+    X(CANCELLED, -1, "the caller cancelled the call")                                          \
+    X(INVALID, -2, "an argument or a function is malformed")                                   \
+    X(NOT_FOUND, -3, "no such function, device or file")                                       \
+    X(EXHAUSTED, -4, "out of memory or over a quota")                                          \
+    X(UNSUPPORTED, -5, "no device here can run that")                                          \
+    X(TIMED_OUT, -6, "the deadline passed first")                                              \
+    X(UNREACHABLE, -7, "a peer is gone or does not answer")                                    \
+    X(CORRUPT, -8, "bytes from outside do not decode")                                         \
+    X(DEVICE, -9, "the device or its driver failed")                                           \
     X(INTERNAL, -10, "a bug in troupe itself")
 
+/* clang-format off */
 typedef enum troupe_status {
 #define X(name, value, text) TROUPE_##name = value,
     TROUPE_STATUS_MAP(X)
@@ -51,6 +52,7 @@ typedef enum troupe_status {
     TROUPE_BUSY = 2,    /* over an admission limit; nothing was started */
     TROUPE_END = 3      /* a queue or a data source is at its end */
 } troupe_status;
+/* clang-format on */
 
 /* A failure in full. Plain data: copy it, put it in a message, never free it. */
 typedef struct troupe_error {

@@ -3,9 +3,9 @@
  * troupe/tensor.h - element types, and immutable counted tensors in host memory.
  *
  * A tensor is a type, a shape of 0 to TROUPE_MAX_RANK dimensions and its elements in row-major
- * order without gaps. It never changes after it was made, so any thread may read it and any number
- * of owners may share it: _retain adds one, _release gives one up. A tensor that the user keeps
- * outlives the runtime that made it.
+ * order without gaps. It never changes after it was made, so any thread may read it and any
+ * number of owners may share it: _retain adds one, _release gives one up. A tensor that the
+ * user keeps outlives the runtime that made it.
  */
 #ifndef TROUPE_TENSOR_H
 #define TROUPE_TENSOR_H
@@ -24,20 +24,20 @@ extern "C" {
 
 /* Every element type: its name here, its value (stable), its name in text, bytes of one element
  * (0: variable). F16 and BF16 are stored as their 16 bits; BOOL is one byte, 0 or 1. */
-#define TROUPE_DTYPE_MAP(X)                                                                      \
-    X(F32, 1, "f32", 4)                                                                          \
-    X(F64, 2, "f64", 8)                                                                          \
-    X(F16, 3, "f16", 2)                                                                          \
-    X(BF16, 4, "bf16", 2)                                                                        \
-    X(I8, 5, "i8", 1)                                                                            \
-    X(I16, 6, "i16", 2)                                                                          \
-    X(I32, 7, "i32", 4)                                                                          \
-    X(I64, 8, "i64", 8)                                                                          \
-    X(U8, 9, "u8", 1)                                                                            \
-    X(U16, 10, "u16", 2)                                                                         \
-    X(U32, 11, "u32", 4)                                                                         \
-    X(U64, 12, "u64", 8)                                                                         \
-    X(BOOL, 13, "bool", 1)                                                                       \
+#define TROUPE_DTYPE_MAP(X)                                                                    \
+    X(F32, 1, "f32", 4)                                                                        \
+    X(F64, 2, "f64", 8)                                                                        \
+    X(F16, 3, "f16", 2)                                                                        \
+    X(BF16, 4, "bf16", 2)                                                                      \
+    X(I8, 5, "i8", 1)                                                                          \
+    X(I16, 6, "i16", 2)                                                                        \
+    X(I32, 7, "i32", 4)                                                                        \
+    X(I64, 8, "i64", 8)                                                                        \
+    X(U8, 9, "u8", 1)                                                                          \
+    X(U16, 10, "u16", 2)                                                                       \
+    X(U32, 11, "u32", 4)                                                                       \
+    X(U64, 12, "u64", 8)                                                                       \
+    X(BOOL, 13, "bool", 1)                                                                     \
     X(STRING, 14, "string", 0)
 
 typedef enum troupe_dtype {
@@ -52,23 +52,24 @@ typedef struct troupe_tensor troupe_tensor;
 /* Frees memory that was handed over with troupe_tensor_take. It may run on any thread, once. */
 typedef void troupe_free_fn(void *arg, void *data);
 
-/* A tensor with a copy of `data`, which holds the elements in row-major order (NULL: all zeros).
- * Not for strings. INVALID: rank or a dimension out of range, the size overflows, or a BOOL is
- * neither 0 nor 1. */
+/* A tensor with a copy of `data`, which holds the elements in row-major order (NULL: all
+ * zeros). Not for strings. INVALID: rank or a dimension out of range, the size overflows, or a
+ * BOOL is neither 0 nor 1. */
 TROUPE_EXPORT troupe_status troupe_tensor_new(troupe_tensor **out, troupe_dtype dtype, int rank,
                                               const int64_t *dims, const void *data,
                                               troupe_error *err) TROUPE_MUST_CHECK;
 
 /* A tensor over the caller's own memory, without a copy: `data` must stay unchanged until
- * `free_fn` (may be NULL) is called with it, when the last owner releases the tensor. `data` must be
- * aligned to its element size; 64 bytes are best. On failure the memory stays the caller's. */
-TROUPE_EXPORT troupe_status troupe_tensor_take(troupe_tensor **out, troupe_dtype dtype, int rank,
-                                               const int64_t *dims, void *data,
+ * `free_fn` (may be NULL) is called with it, when the last owner releases the tensor. `data`
+ * must be aligned to its element size; 64 bytes are best. On failure the memory stays the
+ * caller's. */
+TROUPE_EXPORT troupe_status troupe_tensor_take(troupe_tensor **out, troupe_dtype dtype,
+                                               int rank, const int64_t *dims, void *data,
                                                troupe_free_fn *free_fn, void *arg,
                                                troupe_error *err) TROUPE_MUST_CHECK;
 
-/* A tensor of strings: a copy of texts[0..count), which need not be UTF-8. sizes[i] is the number
- * of bytes of texts[i]; sizes may be NULL when all end with a zero byte. */
+/* A tensor of strings: a copy of texts[0..count), which need not be UTF-8. sizes[i] is the
+ * number of bytes of texts[i]; sizes may be NULL when all end with a zero byte. */
 TROUPE_EXPORT troupe_status troupe_tensor_new_strings(troupe_tensor **out, int rank,
                                                       const int64_t *dims,
                                                       const char *const *texts,
@@ -76,8 +77,9 @@ TROUPE_EXPORT troupe_status troupe_tensor_new_strings(troupe_tensor **out, int r
                                                       troupe_error *err) TROUPE_MUST_CHECK;
 
 /* The same elements with another shape of as many elements; shares the memory. */
-TROUPE_EXPORT troupe_status troupe_tensor_reshape(troupe_tensor **out, const troupe_tensor *tensor,
-                                                  int rank, const int64_t *dims,
+TROUPE_EXPORT troupe_status troupe_tensor_reshape(troupe_tensor **out,
+                                                  const troupe_tensor *tensor, int rank,
+                                                  const int64_t *dims,
                                                   troupe_error *err) TROUPE_MUST_CHECK;
 
 /* One more owner; returns its argument, writable only for the count. */
@@ -104,28 +106,30 @@ TROUPE_EXPORT const char *troupe_tensor_string(const troupe_tensor *tensor, size
 TROUPE_EXPORT bool troupe_tensor_equal(const troupe_tensor *a, const troupe_tensor *b);
 
 /* NumPy's .npy files, format versions 1 to 3, either byte order, C or Fortran order on reading;
- * version 1, little-endian, C order on writing, into a temporary file that replaces `path` when it
- * is whole. Strings are written as '<U', so they must be UTF-8 and not end with a zero byte
- * (INVALID), and read from '<U' or '|S' without the zeros at their ends; bf16, which NumPy lacks,
- * is written as '<V2', and '<V2' is read as bf16. CORRUPT with the byte offset when the file is
- * malformed or has more or less than its elements; UNSUPPORTED when its type or rank is none of
- * ours; NOT_FOUND when it, or the folder to write to, is not there; EXHAUSTED when the disk is
- * full. */
+ * version 1, little-endian, C order on writing, into a temporary file that replaces `path` when
+ * it is whole. Strings are written as '<U', so they must be UTF-8 and not end with a zero byte
+ * (INVALID), and read from '<U' or '|S' without the zeros at their ends; bf16, which NumPy
+ * lacks, is written as '<V2', and '<V2' is read as bf16. CORRUPT with the byte offset when the
+ * file is malformed or has more or less than its elements; UNSUPPORTED when its type or rank is
+ * none of ours; NOT_FOUND when it, or the folder to write to, is not there; EXHAUSTED when the
+ * disk is full. */
 TROUPE_EXPORT troupe_status troupe_tensor_read_npy(troupe_tensor **out, const char *path,
                                                    troupe_error *err) TROUPE_MUST_CHECK;
-TROUPE_EXPORT troupe_status troupe_tensor_write_npy(const troupe_tensor *tensor, const char *path,
+TROUPE_EXPORT troupe_status troupe_tensor_write_npy(const troupe_tensor *tensor,
+                                                    const char *path,
                                                     troupe_error *err) TROUPE_MUST_CHECK;
 
 /* The text form of a value: a type and shape, then the elements, nested as they are:
  *   f32[] 1.5     i64[3] [1, -2, 3]     bool[2,1] [[true], [false]]     string[1] ["a\"b"]
- * Numbers are printed so that reading them gives the same bits; nan, inf, -inf are words. Without
- * elements the brackets may be one pair, f32[2,0] [], and are shown so. In a string \" \\ \n \t and
- * \xHH stand for one byte. INVALID names the byte of the text. The locale does not matter. */
+ * Numbers are printed so that reading them gives the same bits; nan, inf, -inf are words.
+ * Without elements the brackets may be one pair, f32[2,0] [], and are shown so. In a string \"
+ * \\ \n \t and \xHH stand for one byte. INVALID names the byte of the text. The locale does not
+ * matter. */
 TROUPE_EXPORT troupe_status troupe_tensor_parse(troupe_tensor **out, const char *text,
                                                 troupe_error *err) TROUPE_MUST_CHECK;
 /* Writes at most size bytes, a zero byte among them, and returns the bytes that the whole text
- * needs without it (like snprintf). Above max_elements (0: no limit) the middle of each dimension
- * is left out as "..." and such a text does not parse. */
+ * needs without it (like snprintf). Above max_elements (0: no limit) the middle of each
+ * dimension is left out as "..." and such a text does not parse. */
 TROUPE_EXPORT size_t troupe_tensor_show(const troupe_tensor *tensor, size_t max_elements,
                                         char *text, size_t size);
 
