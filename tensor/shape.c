@@ -203,14 +203,14 @@ size_t tp_type_show(const struct tp_type *type, const char *const *names, char *
 
 struct tp_shape_text tp_shape_text(const struct tp_shape *shape)
 {
-    struct tp_shape_text text;
+    struct tp_shape_text text = {""};
     tp_shape_show(shape, NULL, text.text, sizeof(text.text));
     return text;
 }
 
 struct tp_shape_text tp_type_text(const struct tp_type *type)
 {
-    struct tp_shape_text text;
+    struct tp_shape_text text = {""};
     tp_type_show(type, NULL, text.text, sizeof(text.text));
     return text;
 }
