@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * graph/hash.h - content hashes of tensors and functions.
+ *
+ * A function is written out byte by byte (numbers little-endian, texts with their length) and
+ * hashed by XXH3 as that is done, so that pointers, padding and the process have no say. What
+ * is inferred is not written, but for the types of arguments and results. Elements of tensors
+ * are taken as they lie in memory.
+ */
+#ifndef TP_GRAPH_HASH_H
+#define TP_GRAPH_HASH_H
+
+#include "graph/function.h"
+
+troupe_status tp_hash_tensor(const troupe_tensor *tensor, uint64_t out[2],
+                             troupe_error *err) TROUPE_MUST_CHECK;
+/* Of the body alone. */
+troupe_status tp_hash_function(const struct tp_function *function, uint64_t out[2],
+                               troupe_error *err) TROUPE_MUST_CHECK;
+/* Of n bodies in that order, from their hashes. */
+troupe_status tp_hash_functions(const struct tp_function *const *functions, size_t n,
+                                uint64_t out[2], troupe_error *err) TROUPE_MUST_CHECK;
+
+#endif
