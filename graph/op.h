@@ -87,6 +87,11 @@ struct tp_team {
     void (*run)(struct tp_team *team, size_t n, void (*part)(void *arg, size_t i), void *arg);
 };
 
+/* Bytes behind the struct tp_string of a result of strings that is not a view: a kernel puts the
+ * texts there, each with a zero byte. The elements stand at the start of the result's buffer, so
+ * that `at` counts from them. */
+#define TP_STRING_ROOM 4096
+
 /* What a kernel sees. Indexes are into `values`; TP_NO_VALUE marks an absent one. */
 struct tp_launch {
     const struct tp_view *values;
@@ -117,7 +122,8 @@ static inline const struct tp_view *tp_out(const struct tp_launch *launch, size_
 
 /* Choose a kernel for given shapes, once for each instance of a plan; may take long (packs
  * constants, generates code). Chooses from its own graph node, shapes, processor and `threads`
- * alone, never from its neighbours, so that a function that is cut gives the same bits. */
+ * alone, never from its neighbours, so that a function that is cut gives the same bits. On failure
+ * nothing is left in `state`. */
 struct tp_prepare {
     struct tp_infer node; /* types all known; .known has the constants among the inputs */
     int threads;          /* of the device */
