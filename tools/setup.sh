@@ -88,6 +88,6 @@ check_in() {
     stage "building the suites in $folder" "build/$name-suites.log" \
         make -C "$folder" -j"$(nproc)" check TESTS=
     VERBOSE=1 make -s -C "$folder" -j2 --no-print-directory "$2" || status=$?
-    [ $status = 0 ] || sed -n '/^[0-9]*%: Checks:/p' "$folder"/tests/*.log
+    [ $status = 0 ] || sed -n -e '/^[0-9]*%: Checks:/p' -e '/[0-9] passed, /p' "$folder"/tests/*.log
     return $status
 }

@@ -17,11 +17,16 @@ export CK_DEFAULT_TIMEOUT=10
 # compile NUMBER FILE OBJECT - COMPILE is make's own command, with its quotes.
 compile() { eval "$COMPILE -fPIC -UTP_MUTANT -DTP_MUTANT=$1 -c -o '$3' '$2'"; }
 
+# objects_of SUITE - what make links it of.
+objects_of() {
+    sed -n "s/^\(am_\)\{0,1\}${1//[!a-z0-9]/_}_OBJECTS = //p" Makefile | sed -n '1s,[.][$][(]OBJEXT),.o,gp'
+}
+
 # caught_by NUMBER SUITE OBJECT... - 0 when the suite fails with these objects in place of the right ones.
 caught_by() {
-    local program=$work/$1-${2##*/} suite=$2
-    eval "$LINK -o '$program' '$suite.o' ${*:3} tests/.libs/libhelp.a .libs/libtroupe_core.a $LINK_LIBS" ||
-        { echo "mutants: fault $1 does not link with $suite"; exit 1; }
+    local program=$work/$1-${2##*/}
+    eval "$LINK -o '$program' $(objects_of "$2") ${*:3} tests/.libs/libhelp.a .libs/libtroupe_core.a $LINK_LIBS" ||
+        { echo "mutants: fault $1 does not link with $2"; exit 1; }
     ! timeout 60 "$program" >"$program.log" 2>&1 </dev/null
 }
 
