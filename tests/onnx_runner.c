@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tests/onnx_runner.c - ONNX's backend tests, each judged by its own data.
+ *
+ * Usage: onnx_runner [-l FILE] [SUITE...], a suite being a folder of test folders; without any,
+ * those of Debian's package libonnx-testdata, and exit 77 where it is absent. A test has
+ * passed, is wrong (other results, or a failure after a kernel ran), or was refused: by a
+ * failure before any kernel ran. Refusals are counted by what was missing; -l lists each test's
+ * outcome. It fails when a test is wrong, or, with the package's suites, when fewer than LEAST
+ * passed.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fail.h"
+#include "tests/evaluate.h"
+#include "tests/onnx_data.h"
+
+#define DATA  "/usr/share/libonnx-testdata/data/"
+#define LEAST 180
+
+enum outcome { PASSED, WRONG, REFUSED, OUTCOMES };
+
+static const char *const outcome_names[] = {"passed", "wrong", "refused"};
+
+struct report {
+    FILE *list; /* or NULL */
+    const char *suite;
+    size_t counts[OUTCOMES], all[OUTCOMES];
+};
+
+/* --- one test ------------------------------------------------------------------------- */
+
+static enum outcome compare(const struct onnx_test *test, troupe_tensor *const *results,
+                            char *why, size_t size)
+{
+    for (size_t i = 0; i < test->n_outputs; i++) {
+        char text[200];
+        if (onnx_close(results[i], test->outputs[i], text, sizeof(text))) continue;
+        snprintf(why, size, "result %zu: %s", i, text);
+        return WRONG;
+    }
+    return PASSED;
+}
+
+static enum outcome run_test(struct onnx_test *test, char *why, size_t size)
+{
+    troupe_tensor *results[ONNX_VALUES] = {NULL};
+    troupe_error err = {0};
+    size_t ran = 0;
+    enum outcome outcome;
+    if (troupe_function_results(test->function) != test->n_outputs) {
+        snprintf(why, size, "%zu results, not %zu", troupe_function_results(test->function),
+                 test->n_outputs);
+        return WRONG;
+    }
+    const troupe_status status =
+        evaluate(test->function->body, (const troupe_tensor *const *)test->inputs,
+                 test->n_inputs, results, &ran, &err);
+    if (status >= 0) {
+        outcome = compare(test, results, why, size);
+    } else {
+        outcome = ran > 0 ? WRONG : REFUSED;
+        snprintf(why, size, "%s", err.text);
+    }
+    for (size_t i = 0; i < ONNX_VALUES; i++)
+        troupe_tensor_release(&results[i]);
+    return outcome;
+}
+
+static enum outcome judge(const char *folder, char *why, size_t size)
+{
+    struct onnx_test test;
+    troupe_error err = {0};
+    enum outcome outcome = REFUSED;
+    const troupe_status status = onnx_test_read(&test, folder, &err);
+    if (status >= 0)
+        outcome = run_test(&test, why, size);
+    else
+        snprintf(why, size, "%s",
+                 err.text +
+                     (strncmp(err.text, folder, strlen(folder)) == 0 ? strlen(folder) + 1 : 0));
+    onnx_test_fini(&test);
+    return outcome;
+}
+
+/* --- all of them ---------------------------------------------------------------------- */
+
+static void each_test(void *arg, const char *folder)
+{
+    struct report *const report = arg;
+    char why[300] = "";
+    const char *const name = strrchr(folder, '/') + 1;
+    const enum outcome outcome = judge(folder, why, sizeof(why));
+    report->counts[outcome]++;
+    report->all[outcome]++;
+    if (outcome == WRONG) printf("wrong: %s/%s: %s\n", report->suite, name, why);
+    if (report->list)
+        fprintf(report->list, "%s\t%s\t%s\t%s\n", report->suite, name, outcome_names[outcome],
+                why);
+}
+
+static void say(const char *what, const size_t *counts)
+{
+    printf("%-20s %4zu passed, %zu wrong, %4zu refused, of %zu\n", what, counts[PASSED],
+           counts[WRONG], counts[REFUSED], counts[PASSED] + counts[WRONG] + counts[REFUSED]);
+}
+
+static int run_suite(struct report *report, const char *folder)
+{
+    const char *const slash = strrchr(folder, '/');
+    report->suite = slash && slash[1] ? slash + 1 : folder;
+    memset(report->counts, 0, sizeof(report->counts));
+    if (onnx_suite_each(folder, each_test, report) < 0) {
+        fprintf(stderr, "onnx_runner: no folder %s\n", folder);
+        return 1;
+    }
+    say(report->suite, report->counts);
+    return 0;
+}
+
+static int run_all(struct report *report, char **folders, int n)
+{
+    static const char *const package[] = {DATA "node", DATA "simple", DATA "pytorch-converted",
+                                          DATA "pytorch-operator"};
+    int bad = 0;
+    for (int i = 0; i < n; i++)
+        bad |= run_suite(report, folders[i]);
+    for (size_t i = 0; n == 0 && i < TP_COUNT(package); i++)
+        bad |= run_suite(report, package[i]);
+    say("all", report->all);
+    if (n == 0 && report->all[PASSED] < LEAST) {
+        printf("fewer than %d passed\n", LEAST);
+        bad = 1;
+    }
+    return bad || report->all[WRONG] > 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct report report = {.list = NULL};
+    for (int option; (option = getopt(argc, argv, "l:")) != -1;) {
+        if (option == 'l') report.list = fopen(optarg, "w");
+        if (!report.list) {
+            fprintf(stderr, "usage: onnx_runner [-l FILE] [SUITE...]\n");
+            return 2;
+        }
+    }
+    if (optind == argc && access(DATA "node", R_OK) != 0) {
+        printf("skipped: libonnx-testdata is not installed\n");
+        return 77;
+    }
+    const int bad = run_all(&report, argv + optind, argc - optind);
+    if (report.list) fclose(report.list);
+    return bad;
+}
