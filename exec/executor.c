@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * exec/executor.c - run a frame's steps, a bounded number at a time.
+ */
+#include "exec/executor.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/fail.h"
+#include "exec/dynamic.h"
+#include "tensor/tensor.h"
+
+/* -- A frame's memory
+ * -------------------------------------------------------------------------- */
+
+static size_t round_up(size_t n)
+{
+    return (n + TP_ALIGN - 1) / TP_ALIGN * TP_ALIGN;
+}
+
+struct cursor {
+    char *at; /* NULL: only count */
+    size_t size;
+};
+
+static void *carve(struct cursor *cursor, size_t n, size_t size)
+{
+    void *here = cursor->at ? cursor->at + cursor->size : NULL;
+    cursor->size += (n * size + 15) / 16 * 16;
+    return here;
+}
+
+/* The one place that knows how the arrays lie. */
+static size_t carve_all(struct tp_frame *frame, const struct tp_program *program, void *memory)
+{
+    struct cursor cursor = {memory, 0};
+    frame->values = carve(&cursor, program->n_slots, sizeof *frame->values);
+    frame->owners = carve(&cursor, program->n_owners, sizeof(troupe_tensor *));
+    frame->types = carve(&cursor, program->n_dynamic, sizeof *frame->types);
+    frame->spares = carve(&cursor, program->n_spares, sizeof(struct tp_spares *));
+    frame->arrived = carve(&cursor, program->n_edges, 1);
+    frame->results = carve(&cursor, program->n_results, sizeof(troupe_tensor *));
+    return round_up(cursor.size);
+}
+
+size_t tp_frame_size(const struct tp_program *program)
+{
+    struct tp_frame counted;
+    return carve_all(&counted, program, NULL);
+}
+
+/* What never changes in a slot: its type, and the elements that stay in one place. */
+static void set_slots(struct tp_frame *frame)
+{
+    for (uint32_t i = 0; i < frame->program->n_slots; i++) {
+        const struct tp_slot *s = &frame->program->slots[i];
+        struct tp_view *view = &frame->values[i];
+        view->type = s->type ? s->type : &frame->types[s->dynamic];
+        if (s->storage == TP_STORE_CONST) view->data = (void *)s->constant;
+        if (s->storage == TP_STORE_ARENA) view->data = (char *)frame->arena + s->offset;
+    }
+}
+
+static troupe_status make_spares(struct tp_frame *frame, troupe_error *err)
+{
+    const struct tp_program *program = frame->program;
+    for (uint32_t i = 0; i < program->n_spares; i++)
+        TP_TRY(tp_spares_new(&frame->spares[i], program->device->pool,
+                             program->slots[program->spare_slots[i]].type, err));
+    return TROUPE_OK;
+}
+
+troupe_status tp_frame_init(struct tp_frame *frame, const struct tp_program *program,
+                            void *memory, troupe_error *err)
+{
+    *frame = (struct tp_frame){.program = program, .waits = TP_NO_INDEX};
+    carve_all(frame, program, memory);
+    if (program->arena_size)
+        TP_TRY(tp_pool_take(program->device->pool, program->arena_size, &frame->arena, err));
+    TP_TRY(make_spares(frame, err));
+    set_slots(frame);
+    return TROUPE_OK;
+}
+
+void tp_frame_fini(struct tp_frame *frame)
+{
+    if (!frame->program) return;
+    tp_frame_clear(frame);
+    for (uint32_t i = 0; i < frame->program->n_results; i++)
+        troupe_tensor_release(&frame->results[i]);
+    for (uint32_t i = 0; i < frame->program->n_spares; i++)
+        tp_spares_close(&frame->spares[i]);
+    if (frame->arena)
+        tp_pool_give(frame->program->device->pool, frame->arena, frame->program->arena_size);
+    tp_free(frame->profile);
+    *frame = (struct tp_frame){0};
+}
+
+/* -- Begin, arrive, clear
+ * ---------------------------------------------------------------------- */
+
+/* Borrowed, in the place of an owner: tp_frame_clear leaves arguments alone. */
+static void set_arg(struct tp_frame *frame, uint32_t slot, const troupe_tensor *arg)
+{
+    frame->values[slot].data = arg->data;
+    frame->owners[frame->program->slots[slot].owner] = (troupe_tensor *)arg;
+    if (!frame->program->slots[slot].type)
+        frame->types[frame->program->slots[slot].dynamic] = arg->type;
+}
+
+void tp_frame_start(struct tp_frame *frame, const troupe_tensor *const *args,
+                    const uint32_t *which)
+{
+    const struct tp_program *program = frame->program;
+    frame->pc = 0;
+    frame->ran = 0;
+    frame->waits = TP_NO_INDEX;
+    if (program->n_edges) memset(frame->arrived, 0, program->n_edges);
+    for (uint32_t i = 0; i < program->n_args; i++)
+        set_arg(frame, program->args[i], args[which[i]]);
+}
+
+bool tp_frame_arrive(struct tp_frame *frame, uint32_t edge, troupe_tensor **value)
+{
+    const struct tp_program *program = frame->program;
+    tp_assert(edge < program->n_edges);
+    if (frame->arrived[edge]) {
+        troupe_tensor_release(value);
+        return false;
+    }
+    frame->arrived[edge] = 1;
+    uint32_t slot = program->edge_slots[edge];
+    if (slot == TP_NO_INDEX) return true;
+    const struct tp_slot *s = &program->slots[slot];
+    frame->values[slot].data = (*value)->data;
+    if (!s->type) frame->types[s->dynamic] = (*value)->type;
+    frame->owners[s->owner] = *value;
+    *value = NULL;
+    return true;
+}
+
+void tp_frame_clear(struct tp_frame *frame)
+{
+    const struct tp_program *program = frame->program;
+    for (uint32_t i = 0; i < program->n_args; i++)
+        frame->owners[program->slots[program->args[i]].owner] = NULL;
+    for (uint32_t i = 0; i < program->n_owners; i++)
+        troupe_tensor_release(&frame->owners[i]);
+}
+
+/* -- Steps
+ * ------------------------------------------------------------------------------------- */
+
+static troupe_status launch(struct tp_frame *frame, const struct tp_step *step,
+                            troupe_error *err)
+{
+    const struct tp_program *program = frame->program;
+    const struct tp_launch launch = {
+        .values = frame->values,
+        .inputs = step->inputs,
+        .results = step->results,
+        .n_inputs = step->n_inputs,
+        .n_results = step->n_results,
+        .state = step->state,
+        .workspace = (char *)frame->arena + program->workspace_at,
+        .attrs = step->attrs,
+        .n_attrs = step->n_attrs,
+        .node = step->name,
+        .device = program->device->text,
+    };
+    frame->ran++;
+    return step->run(&launch, err);
+}
+
+static troupe_status own(struct tp_frame *frame, const struct tp_step *step, troupe_error *err)
+{
+    troupe_tensor *tensor;
+    TP_TRY(tp_spares_take(frame->spares[step->index], &tensor, err));
+    frame->owners[frame->program->slots[step->value].owner] = tensor;
+    frame->values[step->value].data = tensor->data;
+    return TROUPE_OK;
+}
+
+/* A tensor of a slot's own type over its owner's elements. */
+static troupe_status view_tensor(struct tp_frame *frame, uint32_t slot, troupe_tensor *owner,
+                                 troupe_tensor **out, troupe_error *err)
+{
+    struct tp_buffer *buffer = tp_buffer_retain(owner->buffer);
+    size_t offset = (size_t)((char *)frame->values[slot].data - (char *)buffer->data);
+    return tp_tensor_over(out, frame->values[slot].type, &buffer, offset, err);
+}
+
+/* The value of a slot as a tensor that the caller owns; its owner is moved when `last`. */
+static troupe_status tensor_of(struct tp_frame *frame, uint32_t slot, bool last,
+                               troupe_tensor **out, troupe_error *err)
+{
+    const struct tp_slot *s = &frame->program->slots[slot];
+    troupe_tensor *constant = NULL, **at = &constant;
+    if (s->storage == TP_STORE_CONST)
+        constant = frame->program->slots[s->root].tensor;
+    else
+        at = &frame->owners[s->owner];
+    tp_assert(*at);
+    const struct tp_type *type = frame->values[slot].type;
+    bool same = (*at)->type.dtype == type->dtype &&
+                tp_shape_equal(&(*at)->type.shape, &type->shape) &&
+                (*at)->data == frame->values[slot].data;
+    if (!same && last && tp_pool_retype(*at, type)) same = true;
+    if (!same) TP_TRY(view_tensor(frame, slot, *at, out, err));
+    if (same && !last) *out = troupe_tensor_retain(*at);
+    if (same && last) {
+        *out = *at;
+        *at = NULL;
+    } else if (last) {
+        troupe_tensor_release(at);
+    }
+    return TROUPE_OK;
+}
+
+static troupe_status send(struct tp_frame *frame, struct tp_io *io, const struct tp_step *step,
+                          troupe_error *err)
+{
+    troupe_tensor *value = NULL;
+    if (step->value != TP_NO_INDEX)
+        TP_TRY(tensor_of(frame, step->value, step->last, &value, err));
+    io->send(io, step->edge, &value);
+    return TROUPE_OK;
+}
+
+static troupe_status run_step(struct tp_frame *frame, struct tp_io *io,
+                              const struct tp_step *step, troupe_error *err)
+{
+    switch ((enum tp_step_kind)step->kind) {
+    case TP_STEP_KERNEL:
+        return launch(frame, step, err);
+    case TP_STEP_DYNAMIC:
+        return tp_step_dynamic(frame, step, err);
+    case TP_STEP_VIEW:
+        frame->values[step->value].data = frame->values[step->index].data;
+        return TROUPE_OK;
+    case TP_STEP_OWN:
+        return own(frame, step, err);
+    case TP_STEP_WAIT:
+        if (frame->arrived[step->index]) return TROUPE_OK;
+        frame->waits = step->index;
+        return TROUPE_PENDING;
+    case TP_STEP_SEND:
+        return send(frame, io, step, err);
+    case TP_STEP_RESULT:
+        return tensor_of(frame, step->value, step->last, &frame->results[step->index], err);
+    case TP_STEP_RELEASE:
+        troupe_tensor_release(&frame->owners[frame->program->slots[step->value].owner]);
+        return TROUPE_OK;
+    }
+    return TROUPE_OK;
+}
+
+static troupe_status timed_step(struct tp_frame *frame, struct tp_io *io,
+                                const struct tp_step *step, troupe_error *err)
+{
+    uint64_t *profile = frame->profile; /* the last step may give the frame away */
+    uint32_t at = frame->pc;
+    uint64_t from = tp_ticks();
+    troupe_status status = run_step(frame, io, step, err);
+    profile[at] += tp_ticks() - from;
+    return status;
+}
+
+troupe_status tp_frame_run(struct tp_frame *frame, struct tp_io *io, uint64_t budget_ns,
+                           troupe_error *err)
+{
+    const struct tp_program *program = frame->program;
+    uint64_t spent = 0;
+    frame->waits = TP_NO_INDEX;
+    while (frame->pc < program->n_steps) {
+        const struct tp_step *step = &program->steps[frame->pc];
+        if (TP_UNLIKELY(atomic_load_explicit(io->stop, memory_order_relaxed)))
+            return tp_fail(err, TROUPE_CANCELLED, "stopped");
+        if (spent && spent + step->weight > budget_ns) return TROUPE_PENDING;
+        spent += step->weight;
+        troupe_status status =
+            frame->profile ? timed_step(frame, io, step, err) : run_step(frame, io, step, err);
+        if (TP_UNLIKELY(status < 0 && step->name))
+            tp_fail_in(err, "node '%s' on %s", step->name, program->device->brief);
+        if (status) return status;
+        frame->pc++;
+    }
+    return TROUPE_OK;
+}
