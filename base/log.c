@@ -56,7 +56,7 @@ static void deliver(enum tp_level level, const char *id, const char *line)
     tp_lock_take(&logger.lock);
     in_sink = true;
     if (logger.sink) {
-        logger.sink(logger.arg, level, id, line);
+        logger.sink(logger.arg, (troupe_level)level, id, line);
     } else {
         fprintf(stderr, "troupe: %s\n", line);
     }

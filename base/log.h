@@ -8,14 +8,15 @@
 #ifndef TP_BASE_LOG_H
 #define TP_BASE_LOG_H
 
-#include "troupe/status.h"
+#include "troupe/troupe.h"
 
+/* The values of troupe_level. */
 enum tp_level { TP_LOG_ERROR, TP_LOG_WARN, TP_LOG_INFO, TP_LOG_TRACE };
 
 /* Called with one finished line, from any thread, one at a time. The line is "WARN
  * mailbox-slow: what happened", without a newline or other control characters, cut at 2047
  * bytes. It must not wait for a thread that logs; what it logs itself is dropped. */
-typedef void tp_log_sink(void *arg, enum tp_level level, const char *id, const char *line);
+typedef troupe_log_fn tp_log_sink;
 
 /* NULL: standard error, each line after "troupe: ", as it is at first, from WARN up. Lines
  * above `level` are not made. When it returns the former sink runs no more, unless this is
