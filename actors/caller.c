@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * actors/caller.c - a caller's inbox: completions, callbacks, its fd, waiting, and cancelling
+ * from any thread.
+ */
+#include "actors/caller.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "actors/report.h"
+#include "actors/runtime.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/fail.h"
+
+/* -- Being told
+ * ------------------------------------------------------------------------------------- */
+
+void tp_caller_signal(struct troupe_caller *caller)
+{
+    int fd = atomic_load_explicit(&caller->fd, memory_order_seq_cst);
+    if (fd < 0 || atomic_exchange_explicit(&caller->signalled, 1, memory_order_seq_cst)) return;
+    uint64_t one = 1;
+    ssize_t wrote = write(fd, &one, sizeof one);
+    (void)wrote; /* a full counter is readable, too */
+}
+
+/* Mail has come into the inbox: on any thread. */
+static void mail(struct tp_actor *self, struct tp_seat *by)
+{
+    struct troupe_caller *caller = tp_container_of(self, struct troupe_caller, inbox);
+    tp_stage_unpark(by, caller->seat);
+    tp_caller_signal(caller);
+}
+
+static const struct tp_role role = {.name = "caller", .mail = mail};
+
+/* Read the fd first, then say so, then look into the box: mail that comes in between is in the
+ * box or signals again. */
+static void calm(struct troupe_caller *caller)
+{
+    if (!atomic_load_explicit(&caller->signalled, memory_order_seq_cst)) return;
+    uint64_t n;
+    ssize_t got = read(atomic_load_explicit(&caller->fd, memory_order_relaxed), &n, sizeof n);
+    (void)got; /* nothing there: the writer is on its way, and the next dispatch reads it */
+    atomic_store_explicit(&caller->signalled, 0, memory_order_seq_cst);
+}
+
+/* -- Completions
+ * ------------------------------------------------------------------------------------- */
+
+static void release_args(struct tp_pending *pending)
+{
+    if (pending->sync) return;
+    for (uint32_t i = 0; i < pending->n_args; i++)
+        troupe_tensor_release((troupe_tensor **)&pending->args[i]);
+}
+
+/* End the slot's generation; false while someone holds a pin. */
+static bool retire(struct tp_pending *pending)
+{
+    unsigned long long word = atomic_load_explicit(&pending->word, memory_order_seq_cst);
+    unsigned long long alive = (unsigned long long)tp_word_generation(word) << 16 | 1;
+    return atomic_compare_exchange_strong_explicit(&pending->word, &alive,
+                                                   alive + (1u << 16) - 1, memory_order_seq_cst,
+                                                   memory_order_seq_cst);
+}
+
+/* Nobody looks at the slot any more: all that it holds is let go or kept for the next call. */
+static void recycle(struct troupe_caller *caller, struct tp_pending *pending)
+{
+    if (pending->answer) {
+        tp_known_add(caller, pending->asked, pending->key, pending->answer);
+        tp_instance_release(&pending->answer);
+    }
+    if (pending->block) tp_known_give_block(caller, pending, &pending->block);
+    tp_request_fini(&pending->request);
+    pending->next = caller->free;
+    caller->free = pending;
+}
+
+/* Slots whose canceller is slow are looked at again now and then. */
+static void retire_pinned(struct troupe_caller *caller)
+{
+    struct tp_pending *list = caller->pinned, *next;
+    caller->pinned = NULL;
+    for (; list; list = next) {
+        next = list->next;
+        if (retire(list)) {
+            recycle(caller, list);
+            continue;
+        }
+        list->next = caller->pinned;
+        caller->pinned = list;
+    }
+}
+
+void tp_caller_release(struct troupe_caller *caller, struct tp_pending *pending)
+{
+    release_args(pending);
+    caller->live--;
+    tp_runtime_admit_back(caller);
+    if (retire(pending)) {
+        recycle(caller, pending);
+        return;
+    }
+    pending->gone = true;
+    pending->next = caller->pinned;
+    caller->pinned = pending;
+}
+
+static void make_report(struct tp_pending *pending)
+{
+    *pending->report = NULL;
+    (void)!tp_report_make(pending, pending->report, NULL); /* without memory there is none */
+}
+
+static void call_back(struct troupe_caller *caller, struct tp_pending *pending)
+{
+    bool worked = !pending->error.code;
+    size_t n = worked ? pending->block->instance->plan->body->n_results : 0;
+    const troupe_tensor *const *results =
+        n ? (const troupe_tensor *const *)pending->block->results : NULL;
+    caller->in_callback = true;
+    pending->done(pending->arg, &pending->error, results, n);
+    caller->in_callback = false;
+}
+
+static void take_done(struct troupe_caller *caller, struct tp_pending *pending)
+{
+    if (pending->timer.fire) tp_timers_remove(caller->runtime->stage->timers, &pending->timer);
+    if (pending->error.code) tp_tally(&caller->failed, 1);
+    tp_tally(&caller->ended, 1);
+    if (pending->report) make_report(pending);
+    if (pending->sync) {
+        pending->finished = true;
+        return;
+    }
+    call_back(caller, pending);
+    tp_caller_release(caller, pending);
+}
+
+static struct tp_message *turn_round(struct tp_message *list)
+{
+    struct tp_message *out = NULL;
+    for (struct tp_message *next; list; list = next) {
+        next = list->next;
+        list->next = out;
+        out = list;
+    }
+    return out;
+}
+
+size_t tp_caller_take(struct troupe_caller *caller)
+{
+    size_t n = 0;
+    calm(caller);
+    if (caller->pinned) retire_pinned(caller);
+    /* relaxed: a look; the exchange is acq_rel */
+    if (atomic_load_explicit(&caller->inbox.box, memory_order_relaxed) == TP_ASLEEP) return 0;
+    struct tp_message *list = turn_round(
+        atomic_exchange_explicit(&caller->inbox.box, TP_ASLEEP, memory_order_acq_rel));
+    for (struct tp_message *next; list; list = next, n++) {
+        next = list->next;
+        take_done(caller, list->call_done.pending);
+    }
+    return n;
+}
+
+/* -- Waiting
+ * ----------------------------------------------------------------------------------------- */
+
+static bool passed(uint64_t deadline_ns)
+{
+    return deadline_ns && tp_clock_ns() >= deadline_ns;
+}
+
+static void be_counted(struct tp_seat *seat, bool counted)
+{
+    if (seat->counted == counted) return;
+    seat->counted = counted;
+    atomic_fetch_add_explicit(&seat->stage->active, counted ? 1 : -1, memory_order_relaxed);
+}
+
+bool tp_caller_wait(struct troupe_caller *caller, bool (*ended)(void *arg), void *arg,
+                    uint64_t deadline_ns)
+{
+    struct tp_seat *seat = caller->seat;
+    bool others = !seat->stage->workers, in_time = true;
+    while (tp_caller_take(caller), !ended(arg)) {
+        if (passed(deadline_ns)) {
+            in_time = false;
+            break;
+        }
+        if (tp_stage_turn(seat, caller, others)) continue;
+        tp_assert(
+            !seat->stage->rehearsal); /* an empty bag and an open call: a message was lost */
+        be_counted(seat, true);
+        if (tp_stage_spin(seat, &caller->inbox)) continue;
+        tp_stage_park(seat, &caller->inbox, deadline_ns);
+    }
+    be_counted(seat, false);
+    if (seat->head && tp_stage_leave(seat, caller)) tp_caller_signal(caller);
+    return in_time;
+}
+
+/* -- Cancelling, on any thread
+ * ------------------------------------------------------------------------ */
+
+#define SLOT_BITS       17
+#define GENERATION_BITS 37
+
+struct tp_pending *tp_caller_slot(struct troupe_caller *caller, uint64_t call)
+{
+    uint64_t slot = call >> GENERATION_BITS & ((1u << SLOT_BITS) - 1);
+    /* acquire: pairs with the release when the chunk was made */
+    struct tp_pending *chunk =
+        atomic_load_explicit(&caller->chunks[slot / TP_CHUNK], memory_order_acquire);
+    return chunk ? &chunk[slot % TP_CHUNK] : NULL;
+}
+
+/* The pin is given back by the rendezvous, or here when someone else cancels already. */
+static void post_cancel(struct tp_pending *pending, troupe_status code)
+{
+    struct tp_stage *stage = pending->caller->runtime->stage;
+    if (atomic_exchange_explicit(&pending->cancelling, true, memory_order_seq_cst)) {
+        tp_pending_unpin(pending);
+        return;
+    }
+    struct tp_message *cancel = &pending->cancel;
+    tp_message_set(cancel, TP_CANCEL, 0);
+    cancel->cancel.pending = pending;
+    cancel->cancel.code = code;
+    tp_post_outside(stage, &pending->actor, &cancel);
+    if (stage->alarm) stage->alarm(pending->caller);
+}
+
+static void cancel_descendants(struct troupe_runtime *runtime, uint64_t parent,
+                               troupe_status code);
+
+/* Children in this caller, under the runtime's lock. A chain of parents is as deep as the user
+ * made it: it has no circle, since a parent is older than its child. */
+static void cancel_children(struct troupe_caller *caller, uint64_t parent, troupe_status code)
+{
+    for (uint32_t i = 0; i < TP_CHUNKS; i++) {
+        struct tp_pending *chunk =
+            atomic_load_explicit(&caller->chunks[i], memory_order_acquire);
+        if (!chunk) return;
+        for (uint32_t j = 0; j < TP_CHUNK; j++) {
+            struct tp_pending *p = &chunk[j];
+            uint64_t word = atomic_load_explicit(&p->word, memory_order_seq_cst);
+            if (!(word & 1) || atomic_load_explicit(&p->parent, memory_order_relaxed) != parent)
+                continue;
+            uint64_t child = atomic_load_explicit(&p->id, memory_order_relaxed);
+            /* Only a pin makes sure that it is still the same call. */
+            if (!tp_pending_pin(p, tp_word_generation(word))) continue;
+            post_cancel(p, code);
+            cancel_descendants(caller->runtime, child, code);
+        }
+    }
+}
+
+static void cancel_descendants(struct troupe_runtime *runtime, uint64_t parent,
+                               troupe_status code)
+{
+    for (size_t i = 0; i < runtime->n_all; i++)
+        if (atomic_load_explicit(&runtime->all[i]->parents, memory_order_relaxed))
+            cancel_children(runtime->all[i], parent, code);
+}
+
+void tp_caller_cancel_children(struct troupe_runtime *runtime, uint64_t parent,
+                               troupe_status code)
+{
+    if (!atomic_load_explicit(&runtime->parents, memory_order_relaxed)) return;
+    tp_lock_take(&runtime->lock);
+    cancel_descendants(runtime, parent, code);
+    tp_lock_drop(&runtime->lock);
+}
+
+void tp_caller_cancel(struct troupe_caller *caller, uint64_t call, troupe_status code)
+{
+    struct tp_pending *pending = tp_caller_slot(caller, call);
+    if (!pending || !tp_pending_pin(pending, call & ((1ull << GENERATION_BITS) - 1))) return;
+    post_cancel(pending, code);
+    tp_caller_cancel_children(caller->runtime, call, code);
+}
+
+/* -- Open, drain, destroy
+ * ------------------------------------------------------------------------------ */
+
+troupe_status tp_caller_new(struct troupe_runtime *runtime, bool numbered,
+                            struct troupe_caller **out, troupe_error *err)
+{
+    struct troupe_caller *caller = tp_alloc_aligned(64, sizeof *caller);
+    if (!caller) return tp_fail_memory(err, sizeof *caller);
+    memset(caller, 0, sizeof *caller);
+    tp_actor_init(&caller->inbox, &role, caller);
+    caller->runtime = runtime;
+    caller->numbered = numbered;
+    caller->index = UINT32_MAX;
+    atomic_init(&caller->fd, -1);
+    troupe_status status = tp_seat_new(runtime->stage, false, &caller->seat, err);
+    if (status < 0)
+        tp_free(caller);
+    else
+        *out = caller;
+    return status;
+}
+
+static bool none_live(void *arg)
+{
+    const struct troupe_caller *caller = arg;
+    return !caller->live && !caller->pinned;
+}
+
+void tp_caller_drain(struct troupe_caller *caller)
+{
+    for (uint32_t i = 0; i < caller->n_slots; i++) {
+        struct tp_pending *chunk =
+            atomic_load_explicit(&caller->chunks[i / TP_CHUNK], memory_order_relaxed);
+        struct tp_pending *pending = &chunk[i % TP_CHUNK];
+        uint64_t word = atomic_load_explicit(&pending->word, memory_order_seq_cst);
+        if ((word & 1) && tp_pending_pin(pending, tp_word_generation(word)))
+            post_cancel(pending, TROUPE_CANCELLED);
+    }
+    tp_caller_wait(caller, none_live, caller, 0);
+}
+
+void tp_caller_destroy(struct troupe_caller **at)
+{
+    struct troupe_caller *caller = *at;
+    *at = NULL;
+    if (!caller) return;
+    tp_known_clear(caller);
+    for (uint32_t i = 0; i < caller->n_slots; i++) {
+        struct tp_pending *chunk =
+            atomic_load_explicit(&caller->chunks[i / TP_CHUNK], memory_order_relaxed);
+        tp_free(chunk[i % TP_CHUNK].args);
+    }
+    for (uint32_t i = 0; i < TP_CHUNKS; i++)
+        tp_free(atomic_load_explicit(&caller->chunks[i], memory_order_relaxed));
+    int fd = atomic_load_explicit(&caller->fd, memory_order_relaxed);
+    if (fd >= 0) close(fd);
+    tp_free(caller);
+}

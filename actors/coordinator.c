@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * actors/coordinator.c - the actor that knows plans.
+ */
+#include "actors/coordinator.h"
+
+#include <string.h>
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+#include <utlist.h>
+
+#include "actors/call.h"
+#include "actors/job.h"
+#include "actors/stage.h"
+#include "base/alloc.h"
+#include "base/fail.h"
+#include "base/thread.h"
+#include "tensor/tensor.h"
+
+#define MAX_INSTANCES 8 /* of one plan */
+
+/* A plan, or one that is being made: in the table as long as it is there or someone waits for
+ * it. */
+struct tp_entry {
+    uint64_t key[2];
+    struct troupe_plan *plan;                     /* NULL: not made yet */
+    struct tp_instance *instances[MAX_INSTANCES]; /* the latest first */
+    uint32_t n_instances;
+    struct tp_flight *flights;    /* under way, each for other types */
+    struct tp_pending *waiters;   /* oldest first */
+    struct tp_entry *prev, *next; /* all entries, the one used latest first */
+    UT_hash_handle hh;
+};
+
+struct tp_coordinator {
+    struct tp_actor actor;
+    struct tp_device *const *devices;
+    size_t max_plans;
+    struct tp_entry *table, *used;
+    /* Relaxed: figures. */
+    atomic_ullong plans, planned, instances;
+    atomic_int flights;
+};
+
+/* -- Entries
+ * ---------------------------------------------------------------------------------------- */
+
+static struct tp_entry *find_entry(struct tp_coordinator *c, const uint64_t key[2])
+{
+    struct tp_entry *entry;
+    HASH_FIND(hh, c->table, key, sizeof entry->key, entry);
+    if (entry) {
+        DL_DELETE(c->used, entry);
+        DL_PREPEND(c->used, entry);
+    }
+    return entry;
+}
+
+static struct tp_entry *add_entry(struct tp_coordinator *c, const uint64_t key[2])
+{
+    struct tp_entry *entry = tp_alloc(sizeof *entry);
+    if (!entry) return NULL;
+    memcpy(entry->key, key, sizeof entry->key);
+    HASH_ADD(hh, c->table, key, sizeof entry->key, entry);
+    if (!entry->hh.tbl) { /* HASH_NONFATAL_OOM: it could not be added */
+        tp_free(entry);
+        return NULL;
+    }
+    DL_PREPEND(c->used, entry);
+    return entry;
+}
+
+static void drop_entry(struct tp_coordinator *c, struct tp_entry *entry)
+{
+    HASH_DELETE(hh, c->table, entry);
+    DL_DELETE(c->used, entry);
+    for (uint32_t i = 0; i < entry->n_instances; i++)
+        tp_instance_release(&entry->instances[i]);
+    if (entry->plan) atomic_fetch_sub_explicit(&c->plans, 1, memory_order_relaxed);
+    tp_plan_release(&entry->plan);
+    tp_free(entry);
+}
+
+static bool busy(const struct tp_entry *entry)
+{
+    return entry->flights || entry->waiters;
+}
+
+/* The plan that was used least recently goes; callers that still use it keep it until they are
+ * done. */
+static void evict(struct tp_coordinator *c)
+{
+    if (atomic_load_explicit(&c->plans, memory_order_relaxed) <= c->max_plans || !c->used)
+        return;
+    struct tp_entry *entry = c->used->prev; /* utlist: the head's prev is the tail */
+    while (entry != c->used && busy(entry))
+        entry = entry->prev;
+    if (!busy(entry)) drop_entry(c, entry);
+}
+
+static struct tp_instance *find_instance(struct tp_entry *entry,
+                                         const troupe_tensor *const *args)
+{
+    for (uint32_t i = 0; i < entry->n_instances; i++)
+        if (tp_instance_fits(entry->instances[i], args)) return entry->instances[i];
+    return NULL;
+}
+
+static void keep_instance(struct tp_entry *entry, struct tp_instance **instance)
+{
+    if (entry->n_instances == MAX_INSTANCES)
+        tp_instance_release(&entry->instances[--entry->n_instances]);
+    memmove(&entry->instances[1], entry->instances,
+            entry->n_instances * sizeof(struct tp_instance *));
+    entry->n_instances++;
+    entry->instances[0] = *instance;
+    *instance = NULL;
+}
+
+/* -- Answers
+ * ------------------------------------------------------------------------------------------ */
+
+/* The call is the rendezvous's again. */
+static void answer(struct tp_pending *pending, struct tp_seat *seat,
+                   struct tp_instance *instance, const troupe_error *error)
+{
+    struct tp_message *call = &pending->call;
+    pending->entry = NULL;
+    pending->answer = instance ? tp_instance_retain(instance) : NULL;
+    if (error) pending->error = *error;
+    tp_message_set(call, TP_CALL, 0);
+    call->call.pending = pending;
+    tp_post(seat, &pending->actor, &call);
+}
+
+static struct tp_flight *find_flight(struct tp_entry *entry, const troupe_tensor *const *args)
+{
+    for (struct tp_flight *f = entry->flights; f; f = f->next)
+        if (tp_flight_fits(f, args)) return f;
+    return NULL;
+}
+
+static troupe_status take_off(struct tp_coordinator *c, struct tp_entry *entry,
+                              struct tp_pending *pending, struct tp_seat *seat,
+                              troupe_error *err)
+{
+    struct tp_flight *flight;
+    TP_TRY(tp_flight_new(&flight, entry, &pending->request, entry->plan, pending->args,
+                         pending->n_args, err));
+    flight->devices = c->devices;
+    flight->coordinator = &c->actor;
+    flight->actor.group = pending->caller;
+    flight->next = entry->flights;
+    entry->flights = flight;
+    atomic_fetch_add_explicit(&c->flights, 1, memory_order_relaxed);
+    struct tp_message *build = &flight->message;
+    tp_message_set(build, TP_BUILD, TP_PLANNING_NS);
+    build->build.flight = flight;
+    tp_post(seat, &flight->actor, &build);
+    return TROUPE_OK;
+}
+
+/* Answer the call, or let it wait for a flight. A plan that is being made is waited for,
+ * whatever the types. */
+static void serve(struct tp_coordinator *c, struct tp_entry *entry, struct tp_pending *pending,
+                  struct tp_seat *seat)
+{
+    troupe_error error;
+    struct tp_instance *instance = find_instance(entry, pending->args);
+    if (instance) {
+        answer(pending, seat, instance, NULL);
+        return;
+    }
+    bool wait =
+        entry->plan ? find_flight(entry, pending->args) != NULL : entry->flights != NULL;
+    if (!wait && take_off(c, entry, pending, seat, &error) < 0) {
+        answer(pending, seat, NULL, &error);
+        return;
+    }
+    pending->entry = entry;
+    LL_APPEND(entry->waiters, pending);
+}
+
+/* -- Handlers
+ * ------------------------------------------------------------------------------------------ */
+
+static troupe_status on_call(struct tp_actor *self, struct tp_seat *seat,
+                             struct tp_message **message, troupe_error *err)
+{
+    (void)err;
+    struct tp_coordinator *c = tp_container_of(self, struct tp_coordinator, actor);
+    struct tp_pending *pending = (*message)->call.pending;
+    *message = NULL;
+    struct tp_entry *entry = find_entry(c, pending->request.key);
+    if (!entry) entry = add_entry(c, pending->request.key);
+    troupe_error error;
+    if (!entry) {
+        tp_fail_memory(&error, sizeof *entry);
+        answer(pending, seat, NULL, &error);
+        return TROUPE_OK;
+    }
+    serve(c, entry, pending, seat);
+    if (!entry->plan && !busy(entry)) drop_entry(c, entry);
+    return TROUPE_OK;
+}
+
+/* The flight failed: who asked for these types, or for the plan, is told. */
+static void fail_waiters(struct tp_entry *entry, struct tp_flight *flight, struct tp_seat *seat)
+{
+    struct tp_pending *waiters = entry->waiters, *next;
+    entry->waiters = NULL;
+    for (; waiters; waiters = next) {
+        next = waiters->next;
+        if (!entry->plan || tp_flight_fits(flight, waiters->args))
+            answer(waiters, seat, NULL, &flight->error);
+        else
+            LL_APPEND(entry->waiters, waiters);
+    }
+}
+
+static void serve_waiters(struct tp_coordinator *c, struct tp_entry *entry,
+                          struct tp_seat *seat)
+{
+    struct tp_pending *waiters = entry->waiters, *next;
+    entry->waiters = NULL;
+    for (; waiters; waiters = next) {
+        next = waiters->next;
+        serve(c, entry, waiters, seat);
+    }
+}
+
+static void keep_made(struct tp_coordinator *c, struct tp_entry *entry,
+                      struct tp_flight *flight)
+{
+    if (flight->plan && !entry->plan) {
+        entry->plan = tp_plan_retain(flight->plan);
+        atomic_fetch_add_explicit(&c->plans, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&c->planned, 1, memory_order_relaxed);
+    }
+    if (!flight->instance) return;
+    keep_instance(entry, &flight->instance);
+    atomic_fetch_add_explicit(&c->instances, 1, memory_order_relaxed);
+}
+
+static troupe_status on_built(struct tp_actor *self, struct tp_seat *seat,
+                              struct tp_message **message, troupe_error *err)
+{
+    (void)err;
+    struct tp_coordinator *c = tp_container_of(self, struct tp_coordinator, actor);
+    struct tp_flight *flight = (*message)->built.flight;
+    struct tp_entry *entry = flight->entry;
+    *message = NULL;
+    LL_DELETE(entry->flights, flight);
+    keep_made(c, entry, flight);
+    if (flight->error.code) fail_waiters(entry, flight, seat);
+    serve_waiters(c, entry, seat);
+    if (!entry->plan && !busy(entry)) drop_entry(c, entry);
+    tp_flight_destroy(&flight);
+    evict(c);
+    /* seq_cst: pairs with who closes, and sleeps on it */
+    atomic_fetch_sub_explicit(&c->flights, 1, memory_order_seq_cst);
+    tp_wake(&c->flights, 1);
+    return TROUPE_OK;
+}
+
+/* When the answer is on its way already there is nothing to forget. */
+static troupe_status on_forget(struct tp_actor *self, struct tp_seat *seat,
+                               struct tp_message **message, troupe_error *err)
+{
+    (void)self;
+    (void)err;
+    struct tp_pending *pending = (*message)->forget.pending;
+    *message = NULL;
+    if (!pending->entry) return TROUPE_OK;
+    LL_DELETE(pending->entry->waiters, pending);
+    answer(pending, seat, NULL, NULL); /* its error was set by the rendezvous */
+    return TROUPE_OK;
+}
+
+static const struct tp_role role = {
+    .name = "coordinator",
+    .on =
+        {
+            [TP_CALL] = on_call,
+            [TP_BUILT] = on_built,
+            [TP_FORGET] = on_forget,
+        },
+};
+
+/* -- New, destroy
+ * ---------------------------------------------------------------------------------------- */
+
+troupe_status tp_coordinator_new(struct tp_coordinator **out, struct tp_device *const *devices,
+                                 size_t max_plans, troupe_error *err)
+{
+    struct tp_coordinator *c = tp_alloc(sizeof *c);
+    if (!c) return tp_fail_memory(err, sizeof *c);
+    tp_actor_init(&c->actor, &role, NULL);
+    c->devices = devices;
+    c->max_plans = max_plans;
+    *out = c;
+    return TROUPE_OK;
+}
+
+void tp_coordinator_destroy(struct tp_coordinator **at)
+{
+    struct tp_coordinator *c = *at;
+    *at = NULL;
+    if (!c) return;
+    for (struct tp_entry *entry; (entry = c->used);)
+        drop_entry(c, entry);
+    tp_free(c);
+}
+
+struct tp_actor *tp_coordinator_actor(struct tp_coordinator *coordinator)
+{
+    return &coordinator->actor;
+}
+
+struct tp_coordinator_figures tp_coordinator_figures(const struct tp_coordinator *c)
+{
+    return (struct tp_coordinator_figures){
+        atomic_load_explicit(&c->plans, memory_order_relaxed),
+        atomic_load_explicit(&c->planned, memory_order_relaxed),
+        atomic_load_explicit(&c->instances, memory_order_relaxed),
+    };
+}
+
+atomic_int *tp_coordinator_flights(struct tp_coordinator *coordinator)
+{
+    return &coordinator->flights;
+}

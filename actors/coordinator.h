@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * actors/coordinator.h - the actor that knows plans: key -> plan and its instances, or who
+ * waits for them.
+ *
+ *   rendezvous --CALL--> coordinator --CALL--> rendezvous       the instance is known
+ *   coordinator --BUILD--> job --BUILT--> coordinator           it is not: one flight for a key
+ * and types, however many ask rendezvous --FORGET--> coordinator --CALL--> rendezvous     the
+ * call ended early
+ *
+ * It never plans itself: a job is an actor of its own, whose one turn takes as long as planning
+ * takes, on whatever thread.
+ */
+#ifndef TP_ACTORS_COORDINATOR_H
+#define TP_ACTORS_COORDINATOR_H
+
+#include <stdatomic.h>
+
+#include "actors/actor.h"
+#include "actors/plan.h"
+
+struct tp_coordinator;
+
+struct tp_coordinator_figures {
+    uint64_t plans;     /* kept now */
+    uint64_t planned;   /* built so far */
+    uint64_t instances; /* made so far */
+};
+
+/* devices: by the index of the registry's snapshot; borrowed. */
+troupe_status tp_coordinator_new(struct tp_coordinator **out, struct tp_device *const *devices,
+                                 size_t max_plans, troupe_error *err) TROUPE_MUST_CHECK;
+/* Nothing may be in flight. */
+void tp_coordinator_destroy(struct tp_coordinator **coordinator);
+struct tp_actor *tp_coordinator_actor(struct tp_coordinator *coordinator);
+
+/* Any thread. */
+struct tp_coordinator_figures tp_coordinator_figures(const struct tp_coordinator *coordinator);
+/* Flights under way: who closes sleeps on it. */
+atomic_int *tp_coordinator_flights(struct tp_coordinator *coordinator);
+
+#endif

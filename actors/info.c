@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * actors/info.c - what a runtime tells about itself: version, devices, statistics, where its
+ * log goes.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "actors/runtime.h"
+#include "base/fail.h"
+#include "base/log.h"
+
+#define TEXT(x)          #x
+#define VERSION(a, b, c) TEXT(a) "." TEXT(b) "." TEXT(c)
+
+const char *troupe_version(void)
+{
+    return VERSION(TROUPE_VERSION_MAJOR, TROUPE_VERSION_MINOR, TROUPE_VERSION_PATCH);
+}
+
+troupe_status troupe_version_check(int major, int minor, troupe_error *err)
+{
+    bool fits = major == TROUPE_VERSION_MAJOR && minor >= 0 && minor <= TROUPE_VERSION_MINOR;
+    if (fits) return TROUPE_OK;
+    return tp_fail(err, TROUPE_INVALID, "the program was built for troupe %d.%d, this is %s",
+                   major, minor, troupe_version());
+}
+
+/* -- Devices
+ * --------------------------------------------------------------------------------------------
+ */
+
+size_t troupe_devices(const troupe_runtime *runtime)
+{
+    return runtime->n_devices;
+}
+
+static void sum_seats(const struct tp_stage *stage, uint32_t device, uint64_t *shards,
+                      uint64_t *steps)
+{
+    int n = atomic_load_explicit(&stage->n_seats, memory_order_acquire);
+    *shards = *steps = 0;
+    for (int i = 0; i < n; i++) {
+        struct tp_seat *seat = atomic_load_explicit(&stage->seats[i], memory_order_relaxed);
+        *shards += atomic_load_explicit(&seat->at[device].shards, memory_order_relaxed);
+        *steps += atomic_load_explicit(&seat->at[device].steps, memory_order_relaxed);
+    }
+}
+
+troupe_status troupe_device_at(const troupe_runtime *runtime, size_t i, troupe_device *out)
+{
+    if (i >= runtime->n_devices) return TROUPE_NOT_FOUND;
+    if (out->size < sizeof *out) return TROUPE_INVALID;
+    const struct tp_device *device = runtime->device[i];
+    struct tp_pool_figures memory = tp_pool_figures(device->pool);
+    *out = (troupe_device){
+        .size = sizeof *out,
+        .name = device->brief,
+        .full_name = device->text,
+        .type = device->kind->type,
+        .threads = device->threads,
+        .memory_limit = memory.limit,
+        .memory_used = memory.used,
+        .memory_peak = memory.peak,
+        .incarnation = device->incarnation,
+    };
+    sum_seats(runtime->stage, (uint32_t)i, &out->shards, &out->steps);
+    return TROUPE_OK;
+}
+
+troupe_status troupe_device_fail_at(troupe_runtime *runtime, const char *device, uint64_t n)
+{
+    uint32_t i;
+    const struct tp_name *base = &runtime->devices->list[runtime->default_device].name;
+    TP_TRY(tp_devices_find(runtime->devices, device, base, &i, NULL));
+    tp_pool_fail_at(runtime->device[i]->pool, n);
+    return TROUPE_OK;
+}
+
+/* -- Statistics
+ * ------------------------------------------------------------------------------------------ */
+
+static void add_callers(const troupe_runtime *runtime, troupe_statistics *out)
+{
+    struct tp_lock *lock =
+        (struct tp_lock *)&runtime->lock; /* a lock is not part of what is constant */
+    uint64_t ended = 0;
+    tp_lock_take(lock);
+    for (size_t i = 0; i < runtime->n_all; i++) {
+        out->calls += atomic_load_explicit(&runtime->all[i]->calls, memory_order_relaxed);
+        out->failed += atomic_load_explicit(&runtime->all[i]->failed, memory_order_relaxed);
+        ended += atomic_load_explicit(&runtime->all[i]->ended, memory_order_relaxed);
+    }
+    tp_lock_drop(lock);
+    out->in_flight = out->calls > ended ? out->calls - ended : 0;
+}
+
+static void add_seats(const struct tp_stage *stage, troupe_statistics *out)
+{
+    int n = atomic_load_explicit(&stage->n_seats, memory_order_acquire);
+    for (int i = 0; i < n; i++) {
+        struct tp_seat *seat = atomic_load_explicit(&stage->seats[i], memory_order_relaxed);
+        out->sleeps += atomic_load_explicit(&seat->sleeps, memory_order_relaxed);
+        out->wakes += atomic_load_explicit(&seat->wakes, memory_order_relaxed);
+    }
+}
+
+void troupe_statistics_get(const troupe_runtime *runtime, troupe_statistics *out)
+{
+    struct tp_coordinator_figures figures = tp_coordinator_figures(runtime->coordinator);
+    if (out->size < sizeof *out) return;
+    *out = (troupe_statistics){
+        .size = sizeof *out,
+        .plans = figures.plans,
+        .planned = figures.planned,
+        .instances = figures.instances,
+    };
+    add_callers(runtime, out);
+    add_seats(runtime->stage, out);
+}
+
+/* -- Log
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+void troupe_log_to(troupe_log_fn *fn, void *arg, troupe_level level)
+{
+    tp_log_set(fn, arg, (enum tp_level)level); /* the same values */
+}

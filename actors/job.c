@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * actors/job.c - the actor that makes one plan or instance.
+ */
+#include "actors/job.h"
+
+#include "actors/stage.h"
+#include "base/alloc.h"
+#include "base/fail.h"
+#include "tensor/tensor.h"
+
+static troupe_status make(struct tp_flight *flight, troupe_error *err)
+{
+    if (!flight->plan) TP_TRY(tp_plan_make(&flight->request, &flight->plan, err));
+    size_t size = (flight->n_args + (size_t)1) * sizeof(struct tp_type *);
+    TP_OWNED(tp_free_at) const struct tp_type **args = tp_alloc(size);
+    if (!args) return tp_fail_memory(err, size);
+    for (uint32_t i = 0; i < flight->n_args; i++)
+        args[i] = &flight->types[i];
+    return tp_instance_make(flight->plan, flight->devices, args, &flight->instance, err);
+}
+
+static troupe_status on_build(struct tp_actor *self, struct tp_seat *seat,
+                              struct tp_message **message, troupe_error *err)
+{
+    (void)err;
+    struct tp_flight *flight = tp_container_of(self, struct tp_flight, actor);
+    struct tp_message *built = *message;
+    *message = NULL;
+    flight->error.code = TROUPE_OK;
+    (void)!make(flight, &flight->error);
+    tp_message_set(built, TP_BUILT, 0);
+    built->built.flight = flight;
+    tp_post_last(seat, flight->coordinator, &built);
+    return TROUPE_OK;
+}
+
+static const struct tp_role role = {
+    .name = "job",
+    .on = {[TP_BUILD] = on_build},
+};
+
+troupe_status tp_flight_new(struct tp_flight **out, struct tp_entry *entry,
+                            const struct tp_request *request, struct troupe_plan *plan,
+                            const troupe_tensor *const *args, uint32_t n_args,
+                            troupe_error *err)
+{
+    TP_OWNED(tp_flight_destroy) struct tp_flight *flight = tp_alloc(sizeof *flight);
+    if (!flight) return tp_fail_memory(err, sizeof *flight);
+    tp_actor_init(&flight->actor, &role, NULL);
+    flight->entry = entry;
+    flight->n_args = n_args;
+    flight->types = tp_alloc_array(n_args + (size_t)1, sizeof *flight->types);
+    if (!flight->types) return tp_fail_memory(err, n_args * sizeof *flight->types);
+    for (uint32_t i = 0; i < n_args; i++)
+        flight->types[i] = args[i]->type;
+    TP_TRY(tp_request_copy(&flight->request, request, err));
+    if (plan) flight->plan = tp_plan_retain(plan);
+    *out = flight;
+    flight = NULL;
+    return TROUPE_OK;
+}
+
+void tp_flight_destroy(struct tp_flight **at)
+{
+    struct tp_flight *flight = *at;
+    *at = NULL;
+    if (!flight) return;
+    tp_instance_release(&flight->instance);
+    tp_plan_release(&flight->plan);
+    tp_request_fini(&flight->request);
+    tp_free(flight->types);
+    tp_free(flight);
+}
+
+bool tp_flight_fits(const struct tp_flight *flight, const troupe_tensor *const *args)
+{
+    for (uint32_t i = 0; i < flight->n_args; i++)
+        if (args[i]->type.dtype != flight->types[i].dtype ||
+            !tp_shape_equal(&args[i]->type.shape, &flight->types[i].shape))
+            return false;
+    return true;
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * actors/report.c - what does not fit an error's sentence, and what a call cost: text and JSON
+ * of one call that ended.
+ */
+#include "actors/report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/fail.h"
+#include "exec/device.h"
+
+struct troupe_report {
+    struct tp_ref ref;
+    char *text, *json;
+    uint64_t wall_ns, busy_ns, crossed;
+};
+
+/* What both forms are made of. */
+struct facts {
+    const struct tp_pending *pending;
+    const struct tp_block *block;   /* NULL: it never ran */
+    const struct troupe_plan *plan; /* NULL: it was never planned */
+    struct troupe_report *report;
+};
+
+static const struct tp_partition *parts(const struct facts *facts)
+{
+    return facts->plan->partition;
+}
+
+/* -- Sums
+ * --------------------------------------------------------------------------------------------------
+ */
+
+static uint64_t shard_ticks(const struct tp_shard_actor *shard)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; shard->frame.profile && i < shard->frame.program->n_steps; i++)
+        sum += shard->frame.profile[i];
+    return sum;
+}
+
+static void add_up(struct facts *facts)
+{
+    const struct tp_block *block = facts->block;
+    struct troupe_report *report = facts->report;
+    if (!block || !block->profile) return;
+    report->wall_ns = tp_clock_ns() - facts->pending->started_ns;
+    for (uint32_t i = 0; i < block->n_shards; i++)
+        report->busy_ns += tp_ticks_ns(shard_ticks(&block->shards[i]));
+    for (uint32_t i = 0; block->edge_bytes && i < parts(facts)->n_edges; i++)
+        report->crossed += block->edge_bytes[i];
+}
+
+static const char *device_of(const struct facts *facts, uint32_t shard)
+{
+    return tp_plan_device(facts->plan, shard)->brief;
+}
+
+static const char *value_name(const struct facts *facts, uint32_t value)
+{
+    return value == TP_NO_VALUE ? NULL : facts->plan->body->values[value].name;
+}
+
+/* -- Text
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+static void text_steps(const struct facts *facts, uint32_t shard, struct tp_text *out)
+{
+    const struct tp_frame *frame = &facts->block->shards[shard].frame;
+    tp_text_add(out, "  %s: %.1f us in steps\n", device_of(facts, shard),
+                (double)tp_ticks_ns(shard_ticks(&facts->block->shards[shard])) / 1e3);
+    for (uint32_t i = 0; frame->profile && i < frame->program->n_steps; i++) {
+        const struct tp_step *step = &frame->program->steps[i];
+        if (step->kind != TP_STEP_KERNEL && step->kind != TP_STEP_DYNAMIC) continue;
+        tp_text_add(out, "    %10.1f us  %-20s %s\n",
+                    (double)tp_ticks_ns(frame->profile[i]) / 1e3, step->node->op->name,
+                    step->name);
+    }
+}
+
+static void text_edges(const struct facts *facts, struct tp_text *out)
+{
+    for (uint32_t i = 0; i < parts(facts)->n_edges; i++) {
+        const struct tp_edge *edge = &parts(facts)->edges[i];
+        const char *name = value_name(facts, edge->value);
+        tp_text_add(out, "    %10" PRIu64 " bytes  %s -> %s  %s\n", facts->block->edge_bytes[i],
+                    device_of(facts, edge->from), device_of(facts, edge->to),
+                    name ? name : "(order only)");
+    }
+}
+
+static void text_profile(const struct facts *facts, struct tp_text *out)
+{
+    if (!facts->block || !facts->block->profile) return;
+    tp_text_add(out, "time: %.1f us for the call, %.1f us in steps\n",
+                (double)facts->report->wall_ns / 1e3, (double)facts->report->busy_ns / 1e3);
+    for (uint32_t i = 0; i < facts->block->n_shards; i++)
+        text_steps(facts, i, out);
+    tp_text_add(out, "crossed between devices: %" PRIu64 " bytes\n", facts->report->crossed);
+    if (facts->block->edge_bytes) text_edges(facts, out);
+}
+
+static void text_failure(const struct facts *facts, struct tp_text *out)
+{
+    const troupe_error *error = &facts->pending->error;
+    if (!error->code) return;
+    tp_text_add(out, "failed: %s: %s\n", troupe_status_name(error->code), error->text);
+    if (!facts->block) return;
+    for (uint32_t i = 0; i < facts->block->n_shards; i++)
+        tp_text_add(out, "  shard on %s: %s, after %" PRIu32 " graph nodes\n",
+                    device_of(facts, i),
+                    facts->block->ends[i] == TP_END_WORKED ? "had worked" : "stopped",
+                    facts->block->shards[i].frame.ran);
+    if (facts->block->count.failures > 1)
+        tp_text_add(out, "  %" PRIu32 " causes came together; this was the first\n",
+                    facts->block->count.failures);
+}
+
+static void make_text(const struct facts *facts, struct tp_text *out)
+{
+    tp_text_add(out, "call of '%s'\n",
+                facts->pending->function ? troupe_function_name(facts->pending->function)
+                                         : "?");
+    text_failure(facts, out);
+    for (size_t i = 0; facts->plan && i < facts->plan->placement->n_relaxations; i++)
+        tp_text_add(out, "relaxed: %s\n", facts->plan->placement->relaxations[i]);
+    text_profile(facts, out);
+}
+
+/* -- JSON
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+static void json_failure(const struct facts *facts, json_t *root)
+{
+    const troupe_error *error = &facts->pending->error;
+    if (!error->code) return;
+    json_object_set_new(
+        root, "error",
+        json_pack("{s:s,s:s}", "code", troupe_status_name(error->code), "text", error->text));
+}
+
+static json_t *json_steps(const struct facts *facts, uint32_t shard)
+{
+    json_t *list = json_array();
+    const struct tp_frame *frame = &facts->block->shards[shard].frame;
+    for (uint32_t i = 0; frame->profile && i < frame->program->n_steps; i++) {
+        const struct tp_step *step = &frame->program->steps[i];
+        if (step->kind != TP_STEP_KERNEL && step->kind != TP_STEP_DYNAMIC) continue;
+        json_array_append_new(list, json_pack("{s:s,s:s,s:I}", "node", step->name, "op",
+                                              step->node->op->name, "ns",
+                                              (json_int_t)tp_ticks_ns(frame->profile[i])));
+    }
+    return list;
+}
+
+static void json_shards(const struct facts *facts, json_t *root)
+{
+    if (!facts->block) return;
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < facts->block->n_shards; i++)
+        json_array_append_new(list,
+                              json_pack("{s:s,s:b,s:i,s:o}", "device", device_of(facts, i),
+                                        "worked", facts->block->ends[i] == TP_END_WORKED,
+                                        "nodes", (int)facts->block->shards[i].frame.ran,
+                                        "steps", json_steps(facts, i)));
+    json_object_set_new(root, "shards", list);
+}
+
+static void json_edges(const struct facts *facts, json_t *root)
+{
+    if (!facts->block || !facts->block->edge_bytes) return;
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < parts(facts)->n_edges; i++) {
+        const struct tp_edge *edge = &parts(facts)->edges[i];
+        json_array_append_new(
+            list, json_pack("{s:s,s:s,s:s?,s:I}", "from", device_of(facts, edge->from), "to",
+                            device_of(facts, edge->to), "value", value_name(facts, edge->value),
+                            "bytes", (json_int_t)facts->block->edge_bytes[i]));
+    }
+    json_object_set_new(root, "edges", list);
+}
+
+static char *make_json(const struct facts *facts)
+{
+    json_t *root = json_object(), *relaxed = json_array();
+    const char *name =
+        facts->pending->function ? troupe_function_name(facts->pending->function) : "";
+    json_object_set_new(root, "function", json_string(name));
+    json_failure(facts, root);
+    for (size_t i = 0; facts->plan && i < facts->plan->placement->n_relaxations; i++)
+        json_array_append_new(relaxed, json_string(facts->plan->placement->relaxations[i]));
+    json_object_set_new(root, "relaxed", relaxed);
+    json_object_set_new(root, "wall_ns", json_integer((json_int_t)facts->report->wall_ns));
+    json_object_set_new(root, "busy_ns", json_integer((json_int_t)facts->report->busy_ns));
+    json_object_set_new(root, "crossed_bytes",
+                        json_integer((json_int_t)facts->report->crossed));
+    json_shards(facts, root);
+    json_edges(facts, root);
+    char *text = json_dumps(root, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
+    json_decref(root);
+    return text;
+}
+
+/* -- Make, share
+ * ----------------------------------------------------------------------------------------------
+ */
+
+static bool worth_it(const struct facts *facts)
+{
+    return facts->pending->error.code || facts->pending->profile ||
+           (facts->plan && facts->plan->placement->n_relaxations);
+}
+
+static troupe_status fill(struct facts *facts, troupe_error *err)
+{
+    struct tp_text text = {0};
+    add_up(facts);
+    make_text(facts, &text);
+    TP_TRY(tp_text_take(&text, &facts->report->text, err));
+    facts->report->json = make_json(facts);
+    return facts->report->json ? TROUPE_OK : tp_fail_memory(err, 0);
+}
+
+troupe_status tp_report_make(const struct tp_pending *pending, struct troupe_report **out,
+                             troupe_error *err)
+{
+    struct facts facts = {.pending = pending, .block = pending->block};
+    if (facts.block) facts.plan = facts.block->instance->plan;
+    if (!worth_it(&facts)) return TROUPE_OK;
+    TP_OWNED(troupe_report_release) struct troupe_report *report = tp_alloc(sizeof *report);
+    if (!report) return tp_fail_memory(err, sizeof *report);
+    tp_ref_init(&report->ref);
+    facts.report = report;
+    TP_TRY(fill(&facts, err));
+    *out = report;
+    report = NULL;
+    return TROUPE_OK;
+}
+
+troupe_report *troupe_report_retain(const troupe_report *report)
+{
+    struct troupe_report *mine = (struct troupe_report *)report; /* only the count changes */
+    tp_ref_retain(&mine->ref);
+    return mine;
+}
+
+void troupe_report_release(troupe_report **at)
+{
+    struct troupe_report *report = *at;
+    *at = NULL;
+    if (!report || !tp_ref_release(&report->ref)) return;
+    tp_free(report->text);
+    free(report->json); /* jansson made it */
+    tp_free(report);
+}
+
+const char *troupe_report_text(const troupe_report *report, troupe_format format)
+{
+    return format == TROUPE_JSON ? report->json : report->text;
+}
+
+uint64_t troupe_report_wall_ns(const troupe_report *report)
+{
+    return report->wall_ns;
+}
+
+uint64_t troupe_report_busy_ns(const troupe_report *report)
+{
+    return report->busy_ns;
+}
+
+uint64_t troupe_report_crossed(const troupe_report *report)
+{
+    return report->crossed;
+}

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * actors/report_plan.c - a plan as users look at it: text, JSON, Graphviz, and the reasons for
+ * each graph node.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "actors/runtime.h"
+#include "base/alloc.h"
+#include "base/fail.h"
+#include "tensor/tensor.h"
+
+#define REASON_SIZE 512
+
+/* -- Make
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static troupe_status note_reasons(struct troupe_plan *plan, troupe_error *err)
+{
+    char text[REASON_SIZE];
+    uint32_t n = plan->body->n_nodes;
+    plan->reasons = tp_alloc_array(n + (size_t)1, sizeof(char *));
+    if (!plan->reasons) return tp_fail_memory(err, n * sizeof(char *));
+    for (uint32_t i = 0; i < n; i++) {
+        tp_reason_show(plan->body, &plan->env, plan->placement, i, text, sizeof text);
+        plan->reasons[i] = tp_strdup(text);
+        if (!plan->reasons[i]) return tp_fail_memory(err, strlen(text));
+    }
+    return TROUPE_OK;
+}
+
+troupe_status troupe_plan_make(troupe_runtime *runtime, const troupe_function *function,
+                               const troupe_call_options *options, troupe_plan **out,
+                               troupe_error *err)
+{
+    TP_OWNED(tp_request_fini) struct tp_request request = {0};
+    TP_OWNED(tp_plan_release) struct troupe_plan *plan = NULL;
+    if (tp_runtime_forked(runtime))
+        return tp_fail(err, TROUPE_INVALID,
+                       "the runtime belongs to the parent of this process");
+    TP_TRY(tp_request_make(&request, runtime->devices, runtime->default_device, function,
+                           options, err));
+    TP_TRY(tp_plan_make(&request, &plan, err));
+    TP_TRY(note_reasons(plan, err));
+    *out = plan;
+    plan = NULL;
+    return TROUPE_OK;
+}
+
+void troupe_plan_release(troupe_plan **plan)
+{
+    tp_plan_release(plan);
+}
+
+/* -- Look
+ * --------------------------------------------------------------------------------------------------
+ */
+
+static const char *device_at(const struct troupe_plan *plan, uint32_t i)
+{
+    const struct tp_device *device = plan->request.devices->list[i].device;
+    return device->brief;
+}
+
+static const char *shard_device(const struct troupe_plan *plan, uint32_t shard)
+{
+    return device_at(plan, plan->partition->shards[shard].device);
+}
+
+size_t troupe_plan_nodes(const troupe_plan *plan)
+{
+    return plan->body->n_nodes;
+}
+
+troupe_status troupe_plan_node_at(const troupe_plan *plan, size_t i, troupe_plan_node *out)
+{
+    if (i >= plan->body->n_nodes) return TROUPE_NOT_FOUND;
+    if (out->size < sizeof *out) return TROUPE_INVALID;
+    const struct tp_node *node = &plan->body->nodes[i];
+    out->name = node->name;
+    out->op = node->op->name;
+    out->device = device_at(plan, plan->placement->device[i]);
+    out->reason = plan->reasons ? plan->reasons[i] : "";
+    return TROUPE_OK;
+}
+
+static uint32_t find_node(const struct tp_function *body, const char *name)
+{
+    for (uint32_t i = 0; i < body->n_nodes; i++)
+        if (!strcmp(body->nodes[i].name, name)) return i;
+    return TP_NO_NODE;
+}
+
+/* Names that have the wanted one in them, or begin like it. */
+static void add_close(const struct tp_function *body, const char *name, struct tp_text *out)
+{
+    int n = 0;
+    for (uint32_t i = 0; i < body->n_nodes && n < 5; i++) {
+        const char *have = body->nodes[i].name;
+        if (!strstr(have, name) && strncmp(have, name, 3)) continue;
+        tp_text_add(out, "%s'%s'", n++ ? ", " : "; close to it: ", have);
+    }
+}
+
+static troupe_status not_found(const struct troupe_plan *plan, const char *name,
+                               troupe_error *err)
+{
+    struct tp_text close = {0};
+    add_close(plan->body, name, &close);
+    tp_fail(err, TROUPE_NOT_FOUND, "function '%s' has no graph node '%s'%s", plan->body->name,
+            name, close.data ? close.data : "");
+    tp_text_fini(&close);
+    return TROUPE_NOT_FOUND;
+}
+
+troupe_status troupe_plan_explain(const troupe_plan *plan, const char *node, char **out,
+                                  troupe_error *err)
+{
+    uint32_t i = find_node(plan->body, node);
+    if (i == TP_NO_NODE) return not_found(plan, node, err);
+    return tp_place_explain(plan->body, &plan->env, plan->placement, i, out, err);
+}
+
+/* -- Text
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+struct type_text {
+    char text[200];
+};
+
+static struct type_text type_text(const struct troupe_plan *plan, uint32_t value)
+{
+    struct type_text out;
+    tp_type_show(&plan->body->values[value].type, plan->body->dims, out.text, sizeof out.text);
+    return out;
+}
+
+/* Bytes of a value whose shape is known when it is planned; false when it is not. */
+static bool value_bytes(const struct troupe_plan *plan, uint32_t value, size_t *out)
+{
+    const struct tp_type *type = &plan->body->values[value].type;
+    return tp_type_known(type) && tp_type_bytes(type, out, NULL) == TROUPE_OK;
+}
+
+static void show_signature(const struct troupe_plan *plan, struct tp_text *out)
+{
+    const struct tp_function *body = plan->body;
+    tp_text_add(out, "function %s(", body->name);
+    for (uint32_t i = 0; i < body->n_args; i++)
+        tp_text_add(out, "%s%s: %s", i ? ", " : "", body->values[i].name,
+                    type_text(plan, i).text);
+    tp_text_add(out, ") -> (");
+    for (uint32_t i = 0; i < body->n_results; i++)
+        tp_text_add(out, "%s%s: %s", i ? ", " : "", body->results[i].name,
+                    type_text(plan, body->results[i].value).text);
+    tp_text_add(out, ")\n");
+}
+
+static size_t widest(const struct troupe_plan *plan, bool op)
+{
+    size_t most = 4;
+    for (uint32_t i = 0; i < plan->body->n_nodes; i++) {
+        const struct tp_node *node = &plan->body->nodes[i];
+        size_t size = strlen(op ? node->op->name : node->name);
+        if (size > most) most = size;
+    }
+    return most < 40 ? most : 40;
+}
+
+static void show_nodes(const struct troupe_plan *plan, struct tp_text *out)
+{
+    int names = (int)widest(plan, false), ops = (int)widest(plan, true);
+    tp_text_add(out, "\n%u graph nodes\n", plan->body->n_nodes);
+    for (uint32_t i = 0; i < plan->body->n_nodes; i++) {
+        const struct tp_node *node = &plan->body->nodes[i];
+        tp_text_add(out, "  %-*s  %-*s  %-8s %s\n", names, node->name, ops, node->op->name,
+                    device_at(plan, plan->placement->device[i]),
+                    plan->reasons ? plan->reasons[i] : "");
+    }
+}
+
+static void show_shards(const struct troupe_plan *plan, struct tp_text *out)
+{
+    const struct tp_partition *partition = plan->partition;
+    tp_text_add(out, "\n%u shards\n", partition->n_shards);
+    for (uint32_t i = 0; i < partition->n_shards; i++) {
+        const struct tp_shard *shard = &partition->shards[i];
+        uint32_t nodes = 0;
+        for (uint32_t j = 0; j < shard->n_items; j++)
+            nodes += shard->items[j].kind == TP_ITEM_NODE;
+        tp_text_add(out, "  %-8s %u graph nodes, takes %u arguments, gives %u results\n",
+                    shard_device(plan, i), nodes, shard->n_args, shard->n_results);
+    }
+}
+
+static void show_edge(const struct troupe_plan *plan, const struct tp_edge *edge,
+                      struct tp_text *out)
+{
+    size_t bytes;
+    tp_text_add(out, "  %s -> %s  ", shard_device(plan, edge->from),
+                shard_device(plan, edge->to));
+    if (edge->value == TP_NO_VALUE) {
+        tp_text_add(out, "(order only) after %s\n",
+                    edge->node == TP_NO_NODE ? "an argument"
+                                             : plan->body->nodes[edge->node].name);
+        return;
+    }
+    tp_text_add(out, "%s  %s", plan->body->values[edge->value].name,
+                type_text(plan, edge->value).text);
+    if (value_bytes(plan, edge->value, &bytes))
+        tp_text_add(out, "  %zu bytes\n", bytes);
+    else
+        tp_text_add(out, "  (bytes depend on the arguments)\n");
+}
+
+static void show_text(const struct troupe_plan *plan, struct tp_text *out)
+{
+    show_signature(plan, out);
+    show_nodes(plan, out);
+    show_shards(plan, out);
+    tp_text_add(out, "\n%u edges\n", plan->partition->n_edges);
+    for (uint32_t i = 0; i < plan->partition->n_edges; i++)
+        show_edge(plan, &plan->partition->edges[i], out);
+    for (size_t i = 0; i < plan->placement->n_relaxations; i++)
+        tp_text_add(out, "%s  %s\n", i ? "" : "\nrelaxed\n", plan->placement->relaxations[i]);
+}
+
+/* -- JSON
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+static json_t *json_typed(const char *name, const char *type)
+{
+    return json_pack("{s:s,s:s}", "name", name, "type", type);
+}
+
+static void json_signature(const struct troupe_plan *plan, json_t *root)
+{
+    const struct tp_function *body = plan->body;
+    json_t *args = json_array(), *results = json_array();
+    for (uint32_t i = 0; i < body->n_args; i++)
+        json_array_append_new(args, json_typed(body->values[i].name, type_text(plan, i).text));
+    for (uint32_t i = 0; i < body->n_results; i++)
+        json_array_append_new(
+            results,
+            json_typed(body->results[i].name, type_text(plan, body->results[i].value).text));
+    json_object_set_new(root, "function", json_string(body->name));
+    json_object_set_new(root, "args", args);
+    json_object_set_new(root, "results", results);
+}
+
+static json_t *json_nodes(const struct troupe_plan *plan)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < plan->body->n_nodes; i++) {
+        const struct tp_node *node = &plan->body->nodes[i];
+        json_array_append_new(list, json_pack("{s:s,s:s,s:s,s:s,s:b}", "name", node->name, "op",
+                                              node->op->name, "device",
+                                              device_at(plan, plan->placement->device[i]),
+                                              "reason", plan->reasons ? plan->reasons[i] : "",
+                                              "relaxed", plan->placement->reason[i].relaxed));
+    }
+    return list;
+}
+
+static json_t *json_numbers(const uint32_t *list, uint32_t n)
+{
+    json_t *out = json_array();
+    for (uint32_t i = 0; i < n; i++)
+        json_array_append_new(out, json_integer(list[i]));
+    return out;
+}
+
+static json_t *json_shards(const struct troupe_plan *plan)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < plan->partition->n_shards; i++) {
+        const struct tp_shard *shard = &plan->partition->shards[i];
+        json_array_append_new(list, json_pack("{s:s,s:o,s:o}", "device", shard_device(plan, i),
+                                              "args", json_numbers(shard->args, shard->n_args),
+                                              "results",
+                                              json_numbers(shard->results, shard->n_results)));
+    }
+    return list;
+}
+
+static json_t *json_edges(const struct troupe_plan *plan)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < plan->partition->n_edges; i++) {
+        const struct tp_edge *edge = &plan->partition->edges[i];
+        bool value = edge->value != TP_NO_VALUE;
+        size_t bytes;
+        json_t *row = json_pack("{s:s,s:s,s:s?}", "from", shard_device(plan, edge->from), "to",
+                                shard_device(plan, edge->to), "value",
+                                value ? plan->body->values[edge->value].name : NULL);
+        if (value)
+            json_object_set_new(row, "type", json_string(type_text(plan, edge->value).text));
+        if (value && value_bytes(plan, edge->value, &bytes))
+            json_object_set_new(row, "bytes", json_integer((json_int_t)bytes));
+        json_array_append_new(list, row);
+    }
+    return list;
+}
+
+static void show_json(const struct troupe_plan *plan, struct tp_text *out)
+{
+    json_t *root = json_object(), *relaxed = json_array();
+    json_signature(plan, root);
+    json_object_set_new(root, "nodes", json_nodes(plan));
+    json_object_set_new(root, "shards", json_shards(plan));
+    json_object_set_new(root, "edges", json_edges(plan));
+    for (size_t i = 0; i < plan->placement->n_relaxations; i++)
+        json_array_append_new(relaxed, json_string(plan->placement->relaxations[i]));
+    json_object_set_new(root, "relaxed", relaxed);
+    char *text = json_dumps(root, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
+    json_decref(root);
+    if (text)
+        tp_text_add(out, "%s\n", text);
+    else
+        out->failed = 1;
+    free(text);
+}
+
+/* -- Graphviz
+ * -------------------------------------------------------------------------------------------------
+ */
+
+/* A quoted string: names come from files. */
+static void dot_text(struct tp_text *out, const char *text)
+{
+    tp_text_add(out, "\"");
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\') tp_text_add(out, "\\");
+        if ((unsigned char)*text >= ' ') tp_text_add(out, "%c", *text);
+    }
+    tp_text_add(out, "\"");
+}
+
+static void dot_shard(const struct troupe_plan *plan, uint32_t shard, struct tp_text *out)
+{
+    const struct tp_shard *s = &plan->partition->shards[shard];
+    tp_text_add(out, "  subgraph cluster_%u {\n    label=", shard);
+    dot_text(out, shard_device(plan, shard));
+    tp_text_add(out, ";\n");
+    for (uint32_t i = 0; i < s->n_items; i++) {
+        if (s->items[i].kind != TP_ITEM_NODE) continue;
+        tp_text_add(out, "    n%u [label=", s->items[i].id);
+        dot_text(out, plan->body->nodes[s->items[i].id].name);
+        tp_text_add(out, ", tooltip=");
+        dot_text(out, plan->body->nodes[s->items[i].id].op->name);
+        tp_text_add(out, "];\n");
+    }
+    tp_text_add(out, "  }\n");
+}
+
+static void dot_inputs(const struct troupe_plan *plan, uint32_t node, struct tp_text *out)
+{
+    const struct tp_node *n = &plan->body->nodes[node];
+    for (uint32_t i = 0; i < n->n_inputs; i++) {
+        if (n->inputs[i] == TP_NO_VALUE) continue;
+        const struct tp_value *value = &plan->body->values[n->inputs[i]];
+        if (value->node != TP_NO_NODE)
+            tp_text_add(out, "  n%u -> n%u;\n", value->node, node);
+        else if (n->inputs[i] < plan->body->n_args)
+            tp_text_add(out, "  a%u -> n%u;\n", n->inputs[i], node);
+    }
+    for (uint32_t i = 0; i < n->n_after; i++)
+        tp_text_add(out, "  n%u -> n%u [style=dashed];\n", n->after[i], node);
+}
+
+static void show_dot(const struct troupe_plan *plan, struct tp_text *out)
+{
+    tp_text_add(out, "digraph ");
+    dot_text(out, plan->body->name);
+    tp_text_add(out, " {\n  node [shape=box];\n");
+    for (uint32_t i = 0; i < plan->body->n_args; i++) {
+        tp_text_add(out, "  a%u [shape=ellipse, label=", i);
+        dot_text(out, plan->body->values[i].name);
+        tp_text_add(out, "];\n");
+    }
+    for (uint32_t i = 0; i < plan->partition->n_shards; i++)
+        dot_shard(plan, i, out);
+    for (uint32_t i = 0; i < plan->body->n_nodes; i++)
+        dot_inputs(plan, i, out);
+    tp_text_add(out, "}\n");
+}
+
+troupe_status troupe_plan_print(const troupe_plan *plan, troupe_format format, char **out,
+                                troupe_error *err)
+{
+    struct tp_text text = {0};
+    switch (format) {
+    case TROUPE_TEXT:
+        show_text(plan, &text);
+        break;
+    case TROUPE_JSON:
+        show_json(plan, &text);
+        break;
+    case TROUPE_DOT:
+        show_dot(plan, &text);
+        break;
+    default:
+        return tp_fail(err, TROUPE_INVALID, "%d is not a format", (int)format);
+    }
+    return tp_text_take(&text, out, err);
+}

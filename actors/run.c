@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * actors/run.c - troupe_run: a call on the calling thread, results in hand.
+ *
+ * A known call of one shard, whose device has a permit for this thread, needs no message: its
+ * steps run here, by the same executor and the same count. All else is started as any call is,
+ * and this thread runs turns until it has ended.
+ */
+#include "actors/runtime.h"
+#include "actors/timers.h"
+#include "base/fail.h"
+#include "tensor/tensor.h"
+
+#define SLICE_NS 100000 /* between two looks at the timers of other calls */
+
+static bool finished(void *arg)
+{
+    const struct tp_pending *pending = arg;
+    return pending->finished;
+}
+
+static void move_results(struct tp_block *block, troupe_tensor **results, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        results[i] = block->results[i];
+        block->results[i] = NULL;
+    }
+}
+
+/* -- Without messages
+ * --------------------------------------------------------------------------------- */
+
+static troupe_status run_steps(struct tp_shard_actor *shard, struct tp_seat *seat,
+                               troupe_error *err)
+{
+    struct tp_timers *timers = seat->stage->timers;
+    troupe_status status;
+    while ((status = tp_frame_run(&shard->frame, &shard->io, SLICE_NS, err)) == TROUPE_PENDING)
+        tp_timers_run(timers, seat);
+    if (status < 0) tp_frame_clear(&shard->frame);
+    return status;
+}
+
+static troupe_status run_block(struct troupe_caller *caller, struct tp_block *block,
+                               const troupe_tensor *const *args, troupe_error *err)
+{
+    struct tp_shard_actor *shard = &block->shards[0];
+    const struct tp_shard *part = &block->instance->plan->partition->shards[0];
+    struct tp_seat_device *at = &caller->seat->at[shard->device->index];
+    troupe_error error;
+    tp_count_start(&block->count, 1);
+    tp_frame_start(&shard->frame, args, part->args);
+    troupe_status status = run_steps(shard, caller->seat, &error);
+    tp_tally(&at->steps, shard->frame.ran);
+    tp_permit_drop(shard->device, caller->seat);
+    if (status < 0) tp_count_failed(&block->count, &error);
+    bool last = tp_count_ended(&block->count);
+    tp_assert(last);
+    if (status < 0) {
+        if (err) *err = error;
+        return status;
+    }
+    tp_tally(&at->shards, 1);
+    tp_block_take_results(block, args);
+    return TROUPE_OK;
+}
+
+/* TROUPE_PENDING: it cannot be done so, and nothing was. */
+static troupe_status run_here(struct troupe_caller *caller, const struct tp_start *start,
+                              troupe_tensor **results, size_t n_results, troupe_error *err)
+{
+    static const uint64_t no_options[2] = {0, 0};
+    for (size_t i = 0; i < start->n_args; i++)
+        if (!start->args[i]) return TROUPE_PENDING;
+    struct tp_known *known = tp_known_find(caller, start->function, no_options, start->args);
+    if (!known || known->instance->plan->partition->n_shards != 1) return TROUPE_PENDING;
+    if (!tp_runtime_admit(caller)) return TROUPE_BUSY;
+    struct tp_block *block;
+    troupe_status status = tp_known_take_block(caller, known, &block, err);
+    if (status < 0) {
+        tp_runtime_admit_back(caller);
+        return status;
+    }
+    if (tp_permit_take(block->shards[0].device, caller->seat)) {
+        atomic_store_explicit(&block->stop, false, memory_order_relaxed);
+        status = run_block(caller, block, start->args, err);
+        if (!status) move_results(block, results, n_results);
+        tp_tally(&caller->calls, 1);
+        tp_tally(&caller->ended, 1);
+        if (status < 0) tp_tally(&caller->failed, 1);
+    } else {
+        status = TROUPE_PENDING;
+        tp_count_start(&block->count, 0);
+    }
+    tp_known_return(known, &block);
+    tp_runtime_admit_back(caller);
+    return status;
+}
+
+/* -- As any call
+ * ---------------------------------------------------------------------------------------- */
+
+static troupe_status run_started(struct troupe_caller *caller, const struct tp_start *start,
+                                 troupe_tensor **results, size_t n_results, troupe_error *err)
+{
+    struct tp_pending *pending;
+    troupe_status status = tp_caller_start(caller, start, &pending, err);
+    if (status) return status;
+    tp_caller_wait(caller, finished, pending, 0);
+    status = pending->error.code;
+    if (status < 0 && err) *err = pending->error;
+    if (!status) move_results(pending->block, results, n_results);
+    tp_caller_release(caller, pending);
+    return status;
+}
+
+static troupe_status check(troupe_runtime *runtime, const struct tp_start *start,
+                           size_t n_results, troupe_error *err)
+{
+    const struct tp_function *body = start->function->body;
+    (void)runtime;
+    if (start->n_args != body->n_args)
+        return tp_fail(err, TROUPE_INVALID, "function '%s' takes %u arguments, not %zu",
+                       body->name, body->n_args, start->n_args);
+    if (n_results != body->n_results)
+        return tp_fail(err, TROUPE_INVALID, "function '%s' gives %u results, not %zu",
+                       body->name, body->n_results, n_results);
+    return TROUPE_OK;
+}
+
+troupe_status troupe_run(troupe_runtime *runtime, const troupe_function *function,
+                         const troupe_tensor *const *args, size_t n_args,
+                         troupe_tensor **results, size_t n_results,
+                         const troupe_call_options *options, troupe_error *err)
+{
+    const struct tp_start start = {function, args, n_args, options, NULL, NULL};
+    struct troupe_caller *caller;
+    if (TP_UNLIKELY(tp_runtime_forked(runtime)))
+        return tp_fail(err, TROUPE_INVALID,
+                       "the runtime belongs to the parent of this process");
+    TP_TRY(check(runtime, &start, n_results, err));
+    TP_TRY(tp_runtime_runner(runtime, &caller, err));
+    if (caller->in_callback || atomic_load_explicit(&caller->inside, memory_order_relaxed))
+        return tp_fail(err, TROUPE_INVALID, "troupe_run inside troupe_run");
+    atomic_store_explicit(&caller->inside, true, memory_order_seq_cst);
+    troupe_status status =
+        options ? TROUPE_PENDING : run_here(caller, &start, results, n_results, err);
+    if (status == TROUPE_PENDING) status = run_started(caller, &start, results, n_results, err);
+    atomic_store_explicit(&caller->inside, false, memory_order_release);
+    return status;
+}

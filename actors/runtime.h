@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * actors/runtime.h - the inside of a runtime: the stage, the devices, the coordinator, the
+ * callers.
+ */
+#ifndef TP_ACTORS_RUNTIME_H
+#define TP_ACTORS_RUNTIME_H
+
+#include "actors/caller.h"
+#include "actors/coordinator.h"
+#include "actors/job.h"
+#include "base/thread.h"
+#include "graph/registry.h"
+#include "troupe/troupe.h"
+
+struct troupe_runtime {
+    struct tp_stage *stage;
+    struct tp_registry *registry;
+    struct tp_devices *devices;            /* its snapshot */
+    struct tp_device **device;             /* by the snapshot's index */
+    struct tp_device_actor *device_actors; /* likewise */
+    uint32_t n_devices, default_device;
+    struct tp_coordinator *coordinator;
+    struct troupe_caller *main;   /* troupe_call's, troupe_fd's, ... */
+    struct tp_thread_key runners; /* per thread: its caller for troupe_run */
+    struct tp_lock lock;          /* of what follows, and of opening and closing callers */
+    struct troupe_caller *runners_free, *callers_free; /* closed ones, to be used again */
+    struct troupe_caller **all; /* every caller there is, for statistics and close */
+    size_t n_all, all_capacity;
+    _Atomic(struct troupe_caller *) numbered[TP_CALLERS_MAX]; /* release when set */
+    atomic_uint n_numbered;
+    atomic_ullong calls_left; /* admission: what callers have not taken */
+    uint32_t quota_step;      /* how much a caller takes at once */
+    const volatile int *here; /* 1; reads 0 in a forked child (MADV_WIPEONFORK) */
+    atomic_bool closing;
+    atomic_bool parents; /* some call had a parent; relaxed */
+};
+
+/* True in a child of the process that opened it. */
+static inline bool tp_runtime_forked(const struct troupe_runtime *runtime)
+{
+    return !*runtime->here;
+}
+
+static inline struct tp_actor *tp_runtime_coordinator(struct troupe_runtime *runtime)
+{
+    return tp_coordinator_actor(runtime->coordinator);
+}
+
+/* As troupe_open, with a seed for a rehearsal (tests), or NULL. */
+troupe_status tp_runtime_open(troupe_runtime **out, const troupe_options *options,
+                              uint64_t *seed, troupe_error *err) TROUPE_MUST_CHECK;
+/* The calling thread's caller for troupe_run; made when it has none. */
+troupe_status tp_runtime_runner(troupe_runtime *runtime, struct troupe_caller **out,
+                                troupe_error *err) TROUPE_MUST_CHECK;
+/* A thread has ended: its caller can be used by another. */
+void tp_runtime_runner_ended(void *caller);
+/* Take one call's admission for this caller, or give it back. */
+bool tp_runtime_admit(struct troupe_caller *caller);
+void tp_runtime_admit_back(struct troupe_caller *caller);
+/* The caller of a call's number, or NULL. */
+struct troupe_caller *tp_runtime_caller(troupe_runtime *runtime, uint64_t call);
+
+#endif

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * actors/stage.c - mailboxes, turns, the queue of a seat, and when work is shared.
+ *
+ * When work is shared (figures: doc/decisions/0010): just before a turn of at least HOT_NS,
+ * each other runnable actor of at least HOT_NS is looked at. If a thread spins, it is
+ * published: that costs nothing. If all others sleep, a wake costs the waker 6-10 us, so it is
+ * published and one is woken when the smaller of the two pieces of work exceeds WAKE_NS, or
+ * when such pieces, one call after the other without a pause, have come to WAKE_NS. If all are
+ * busy, it is published without a wake when it is long.
+ */
+#include "actors/stage.h"
+
+#include <string.h>
+
+#include "actors/timers.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+#define HOT_NS    1500
+#define WAKE_NS   60000
+#define LONG_NS   50000
+#define SHORT_NS  5000
+#define PAUSE_NS  1000000 /* without shareable work for so long, the credit is lost */
+#define LEAVE_MAX 64      /* short turns that a leaving thread runs at most */
+
+/* -- Mail
+ * -------------------------------------------------------------------------------------- */
+
+static void enqueue(struct tp_seat *seat, struct tp_actor *actor)
+{
+    actor->next = NULL;
+    if (seat->head)
+        seat->tail->next = actor;
+    else
+        seat->head = actor;
+    seat->tail = actor;
+}
+
+/* The actor was asleep and has mail now: exactly one poster gets here. */
+static void wake_actor(struct tp_seat *seat, struct tp_actor *actor)
+{
+    if (actor->role->mail)
+        actor->role->mail(actor, seat);
+    else
+        enqueue(seat, actor);
+}
+
+/* True when the actor was asleep: then it is the caller's to make it runnable. */
+static bool put(struct tp_actor *to, struct tp_message *m)
+{
+    uint32_t estimate = m->estimate;
+    struct tp_message *old = atomic_load_explicit(&to->box, memory_order_relaxed);
+    do
+        m->next = old == TP_ASLEEP ? NULL : old;
+    while (!atomic_compare_exchange_weak_explicit(&to->box, &old, m, memory_order_seq_cst,
+                                                  memory_order_relaxed));
+    if (old != TP_ASLEEP) return false;
+    to->estimate = estimate;
+    return true;
+}
+
+void tp_post(struct tp_seat *seat, struct tp_actor *to, struct tp_message **message)
+{
+    struct tp_message *m = *message;
+    *message = NULL;
+    if (TP_UNLIKELY(seat->stage->rehearsal != NULL))
+        tp_rehearsal_post(seat->stage->rehearsal, seat->running, to, m);
+    else if (put(to, m))
+        wake_actor(seat, to);
+}
+
+void tp_post_outside(struct tp_stage *stage, struct tp_actor *to, struct tp_message **message)
+{
+    struct tp_message *m = *message;
+    *message = NULL;
+    if (stage->rehearsal) {
+        tp_rehearsal_post(stage->rehearsal, NULL, to, m);
+    } else if (put(to, m)) {
+        if (to->role->mail)
+            to->role->mail(to, NULL);
+        else
+            tp_stage_publish(stage, NULL, to, true);
+    }
+}
+
+void tp_post_last(struct tp_seat *seat, struct tp_actor *to, struct tp_message **message)
+{
+    tp_assert(!seat->last || seat->last_to == to);
+    struct tp_message **end = &seat->last;
+    while (*end)
+        end = &(*end)->next;
+    (*message)->next = NULL;
+    *end = *message;
+    *message = NULL;
+    seat->last_to = to;
+}
+
+void tp_stage_last_word(struct tp_seat *seat)
+{
+    struct tp_message *last = seat->last;
+    seat->last = NULL;
+    for (struct tp_message *next; last; last = next) {
+        next = last->next;
+        struct tp_message *message = last;
+        tp_post(seat, seat->last_to, &message);
+    }
+}
+
+/* -- Turns
+ * ------------------------------------------------------------------------------------- */
+
+static void dead_letter(const struct tp_actor *actor, const struct tp_message *message)
+{
+    tp_log(ERROR, "dead-letter", "%s has no handler for %s", actor->role->name,
+           tp_kind_name(message->kind));
+}
+
+void tp_stage_handle(struct tp_seat *seat, struct tp_actor *actor, struct tp_message *message)
+{
+    troupe_error error;
+    tp_handler *handler = actor->role->on[message->kind];
+    if (TP_UNLIKELY(!handler)) {
+        dead_letter(actor, message);
+    } else if (TP_UNLIKELY(handler(actor, seat, &message, &error) < 0)) {
+        tp_log(ERROR, "handler-failed", "%s: %s", actor->role->name, error.text);
+    }
+    tp_message_drop(message);
+}
+
+/* Newest first becomes oldest first. */
+static struct tp_message *turn_round(struct tp_message *list)
+{
+    struct tp_message *out = NULL;
+    for (struct tp_message *next; list; list = next) {
+        next = list->next;
+        list->next = out;
+        out = list;
+    }
+    return out;
+}
+
+/* Back to sleep, unless mail came: then it is runnable again, here. The last word goes out in
+ * between: after the exchange nothing of a sleeping actor is touched, and an actor that got
+ * mail is one whose receiver waits for it to be handled. */
+static void end_turn(struct tp_seat *seat, struct tp_actor *actor)
+{
+    struct tp_message *none = NULL;
+#if defined(TP_MUTANT) && TP_MUTANT == 6
+    atomic_store(&actor->box, TP_ASLEEP);
+    bool asleep = true;
+    (void)none;
+#else
+    bool asleep = atomic_compare_exchange_strong_explicit(
+        &actor->box, &none, TP_ASLEEP, memory_order_acq_rel, memory_order_relaxed);
+#endif
+    tp_stage_last_word(seat);
+    if (!asleep) enqueue(seat, actor);
+}
+
+static void run_turn(struct tp_seat *seat, struct tp_actor *actor)
+{
+    struct tp_message *mail = atomic_exchange_explicit(&actor->box, NULL, memory_order_acq_rel);
+    if (mail->next) mail = turn_round(mail);
+    seat->running = actor;
+    seat->tick++;
+    for (struct tp_message *next; mail; mail = next) {
+        next = mail->next;
+        tp_stage_handle(seat, actor, mail);
+    }
+    seat->running = NULL;
+    end_turn(seat, actor);
+}
+
+/* -- Sharing
+ * ----------------------------------------------------------------------------------- */
+
+/* Count `work` that could have been shared with a sleeper; true when it has come to the price
+ * of a wake. */
+static bool earn(struct tp_seat *seat, uint64_t work)
+{
+    uint64_t now = tp_clock_ns();
+    if (now - seat->credit_at > PAUSE_NS) seat->credit = 0;
+    seat->credit_at = now;
+    seat->credit += work;
+    if (seat->credit <= WAKE_NS) return false;
+    seat->credit = 0;
+    return true;
+}
+
+enum share { KEEP, SHARE, SHARE_AND_WAKE };
+
+static enum share judge(struct tp_seat *seat, const struct tp_actor *mine,
+                        const struct tp_actor *other)
+{
+    const struct tp_stage *stage = seat->stage;
+    if (other->estimate < HOT_NS) return KEEP;
+    if (atomic_load_explicit(&stage->spinning, memory_order_relaxed) > 0) return SHARE_AND_WAKE;
+    if (!atomic_load_explicit(&stage->idle, memory_order_relaxed))
+        return other->estimate > LONG_NS && stage->workers ? SHARE : KEEP;
+    uint64_t work = mine->estimate < other->estimate ? mine->estimate : other->estimate;
+    return work > WAKE_NS || earn(seat, work) ? SHARE_AND_WAKE : KEEP;
+}
+
+/* `mine` runs next and takes a while: give others of the queue away where that pays. */
+static void share(struct tp_seat *seat, const struct tp_actor *mine)
+{
+    struct tp_actor *actor = seat->head;
+    seat->head = seat->tail = NULL;
+    for (struct tp_actor *next; actor; actor = next) {
+        next = actor->next;
+        enum share verdict = judge(seat, mine, actor);
+        if (verdict == KEEP)
+            enqueue(seat, actor);
+        else
+            tp_stage_publish(seat->stage, seat, actor, verdict == SHARE_AND_WAKE);
+    }
+}
+
+void tp_stage_publish(struct tp_stage *stage, struct tp_seat *by, struct tp_actor *actor,
+                      bool wake)
+{
+    struct tp_actor *old = atomic_load_explicit(&stage->inject, memory_order_relaxed);
+    do
+        actor->next = old;
+    while (!atomic_compare_exchange_weak_explicit(&stage->inject, &old, actor,
+                                                  memory_order_release, memory_order_relaxed));
+    /* seq_cst: pairs with tp_stage_park, which announces itself before it looks at `published`
+     */
+    atomic_fetch_add_explicit(&stage->published, 1, memory_order_seq_cst);
+    if (wake && !atomic_load_explicit(&stage->spinning, memory_order_seq_cst))
+        tp_stage_wake_one(stage, by);
+}
+
+/* Under fifo_busy. */
+static struct tp_actor *pop_published(struct tp_stage *stage)
+{
+    if (!stage->fifo) {
+        /* acquire: pairs with the release in tp_stage_publish */
+        struct tp_actor *list =
+            atomic_exchange_explicit(&stage->inject, NULL, memory_order_acquire);
+        for (struct tp_actor *next; list; list = next) {
+            next = list->next;
+            list->next = stage->fifo;
+            stage->fifo = list;
+        }
+    }
+    struct tp_actor *actor = stage->fifo;
+    if (!actor) return NULL;
+    stage->fifo = actor->next;
+    atomic_fetch_sub_explicit(&stage->published, 1, memory_order_relaxed);
+    return actor;
+}
+
+struct tp_actor *tp_stage_take(struct tp_stage *stage, struct tp_seat *seat)
+{
+    if (atomic_load_explicit(&stage->published, memory_order_relaxed) <= 0) return NULL;
+    if (atomic_exchange_explicit(&stage->fifo_busy, 1, memory_order_acquire)) return NULL;
+    struct tp_actor *actor = pop_published(stage);
+    atomic_store_explicit(&stage->fifo_busy, 0, memory_order_release);
+    /* More is there and nobody looks: pass the wake on. */
+    if (actor && atomic_load_explicit(&stage->published, memory_order_seq_cst) > 0 &&
+        !atomic_load_explicit(&stage->spinning, memory_order_seq_cst))
+        tp_stage_wake_one(stage, seat);
+    return actor;
+}
+
+/* -- One turn of someone
+ * ------------------------------------------------------------------------ */
+
+static struct tp_actor *next_here(struct tp_seat *seat)
+{
+    struct tp_actor *actor = seat->head;
+    if (actor) seat->head = actor->next;
+    return actor;
+}
+
+static bool may_run(const struct tp_actor *actor, const void *group, bool others)
+{
+    return others || !actor->group || actor->group == group || actor->estimate < LONG_NS;
+}
+
+/* Published work that this thread may run; what it may not is put back for the workers. */
+static struct tp_actor *next_published(struct tp_seat *seat, const void *group, bool others)
+{
+    struct tp_actor *actor = tp_stage_take(seat->stage, seat);
+    if (!actor || may_run(actor, group, others)) return actor;
+    tp_stage_publish(seat->stage, seat, actor, true);
+    return NULL;
+}
+
+bool tp_stage_turn(struct tp_seat *seat, const void *group, bool others)
+{
+    if (TP_UNLIKELY(seat->stage->rehearsal != NULL))
+        return tp_rehearsal_step(seat->stage->rehearsal, seat);
+    struct tp_actor *actor = next_here(seat);
+    if (!actor) actor = next_published(seat, group, others);
+    if (!actor) return false;
+    if (seat->stage->shares && seat->head && actor->estimate >= HOT_NS) share(seat, actor);
+    run_turn(seat, actor);
+    if (TP_UNLIKELY(tp_timers_due(seat->stage->timers, seat->tick)))
+        tp_timers_run(seat->stage->timers, seat);
+    return true;
+}
+
+static bool worth_giving(struct tp_seat *seat, const struct tp_actor *actor)
+{
+    if (actor->estimate < HOT_NS) return false;
+    if (actor->estimate > WAKE_NS) return true;
+    if (atomic_load_explicit(&seat->stage->spinning, memory_order_relaxed) > 0) return true;
+    return earn(seat, actor->estimate);
+}
+
+bool tp_stage_offer(struct tp_seat *seat)
+{
+    if (seat->stage->rehearsal) return false;
+    if (!seat->stage->workers) return seat->head != NULL;
+    struct tp_actor *actor = seat->head;
+    seat->head = seat->tail = NULL;
+    for (struct tp_actor *next; actor; actor = next) {
+        next = actor->next;
+        if (worth_giving(seat, actor))
+            tp_stage_publish(seat->stage, seat, actor, true);
+        else
+            enqueue(seat, actor);
+    }
+    return seat->head != NULL;
+}
+
+/* Runnable actors of others must not wait for a thread that goes away. Without workers those of
+ * its own calls wait for its next dispatch, and of another caller's that caller's thread is
+ * told. */
+static struct tp_actor *give_away(struct tp_seat *seat, struct tp_actor *actor,
+                                  const void *group)
+{
+    struct tp_stage *stage = seat->stage;
+    if (!stage->workers && actor->group == group) return actor;
+    tp_stage_publish(stage, seat, actor, true);
+    if (!stage->workers && stage->alarm) stage->alarm(actor->group);
+    return NULL;
+}
+
+bool tp_stage_leave(struct tp_seat *seat, const void *group)
+{
+    struct tp_actor *kept = NULL, *last = NULL;
+    int short_turns = 0;
+    if (seat->stage->rehearsal) return false;
+    for (struct tp_actor *actor; (actor = next_here(seat));) {
+        bool run = actor->estimate < SHORT_NS && short_turns++ < LEAVE_MAX;
+        if (run && (seat->stage->workers || actor->group != group)) {
+            run_turn(seat, actor);
+            continue;
+        }
+        if (!(actor = give_away(seat, actor, group))) continue;
+        actor->next = NULL;
+        if (last)
+            last->next = actor;
+        else
+            kept = actor;
+        last = actor;
+    }
+    seat->head = kept;
+    seat->tail = last;
+    return kept != NULL;
+}
+
+/* -- Seats, open, close
+ * ------------------------------------------------------------------------- */
+
+static troupe_status add_seat(struct tp_stage *stage, struct tp_seat *seat, troupe_error *err)
+{
+    tp_lock_take(&stage->lock);
+    int n = atomic_load_explicit(&stage->n_seats, memory_order_relaxed);
+    if (n < TP_SEATS_MAX) {
+        seat->index = n;
+        atomic_store_explicit(&stage->seats[n], seat, memory_order_relaxed);
+        /* release: who reads the number with acquire sees the seats */
+        atomic_store_explicit(&stage->n_seats, n + 1, memory_order_release);
+    }
+    tp_lock_drop(&stage->lock);
+    if (n == TP_SEATS_MAX)
+        return tp_fail(err, TROUPE_EXHAUSTED, "%d threads and callers are in use at once",
+                       TP_SEATS_MAX);
+    return TROUPE_OK;
+}
+
+troupe_status tp_seat_new(struct tp_stage *stage, bool worker, struct tp_seat **out,
+                          troupe_error *err)
+{
+    size_t permits = (size_t)stage->devices * sizeof(struct tp_seat_device);
+    struct tp_seat *seat = tp_alloc_aligned(128, sizeof *seat + permits);
+    if (!seat) return tp_fail_memory(err, sizeof *seat + permits);
+    memset(seat, 0, sizeof *seat + permits);
+    seat->stage = stage;
+    seat->worker = worker;
+    seat->hits = 8;
+    seat->away = -1;
+    seat->at = (struct tp_seat_device *)(seat + 1);
+    troupe_status status = add_seat(stage, seat, err);
+    if (status) {
+        tp_free(seat);
+        return status;
+    }
+    *out = seat;
+    return TROUPE_OK;
+}
+
+static void stage_free(struct tp_stage *stage)
+{
+    int n = atomic_load_explicit(&stage->n_seats, memory_order_acquire);
+    for (int i = 0; i < n; i++)
+        tp_free(atomic_load_explicit(&stage->seats[i], memory_order_relaxed));
+    tp_timers_destroy(&stage->timers);
+    tp_rehearsal_destroy(&stage->rehearsal);
+    tp_lock_fini(&stage->lock);
+    tp_free(stage);
+}
+
+static troupe_status stage_setup(struct tp_stage *stage, const struct tp_stage_options *options,
+                                 troupe_error *err)
+{
+    TP_TRY(tp_timers_new(&stage->timers, err));
+    if (options->seed) return tp_rehearsal_new(&stage->rehearsal, *options->seed, err);
+    return tp_stage_start(stage, err);
+}
+
+troupe_status tp_stage_open(struct tp_stage **out, const struct tp_stage_options *options,
+                            troupe_error *err)
+{
+    struct tp_stage *stage = tp_alloc_aligned(64, sizeof *stage);
+    if (!stage) return tp_fail_memory(err, sizeof *stage);
+    memset(stage, 0, sizeof *stage);
+    tp_lock_init(&stage->lock);
+    stage->cpus = tp_thread_cpus();
+    stage->workers = options->seed ? 0 : options->workers;
+    stage->spin_us = stage->cpus > 1 ? options->spin_us : 0;
+    stage->devices = options->devices;
+    stage->shares = stage->cpus > 1 && stage->workers > 0;
+    *out = stage;
+    troupe_status status = stage_setup(stage, options, err);
+    if (status) tp_stage_close(out);
+    return status;
+}
+
+void tp_stage_close(struct tp_stage **at)
+{
+    struct tp_stage *stage = *at;
+    *at = NULL;
+    if (!stage) return;
+    atomic_store_explicit(&stage->stop, true, memory_order_seq_cst);
+    for (int i = 0; i < stage->workers; i++) {
+        struct tp_seat *seat = atomic_load_explicit(&stage->seats[i], memory_order_acquire);
+        if (seat) tp_stage_unpark(NULL, seat);
+        tp_thread_join(&stage->threads[i]);
+    }
+    stage_free(stage);
+}

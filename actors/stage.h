@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * actors/stage.h - the actors of one process that can run, and who runs them.
+ *
+ * A seat is a place for a thread that runs turns: each worker has one, and so has each caller,
+ * whose thread runs turns while it waits. A seat has a private queue of runnable actors, which
+ * nobody steals from; work is shared by publishing it to one list, which idle threads look at.
+ * When that pays is decided from estimates: see stage.c.
+ *
+ * Sleeping is announced: a thread says that it sleeps, looks once more at everything that could
+ * concern it, then sleeps; who makes work looks for announcements afterwards. All of these are
+ * seq_cst, so one of the two sees the other.
+ */
+#ifndef TP_ACTORS_STAGE_H
+#define TP_ACTORS_STAGE_H
+
+#include "actors/actor.h"
+#include "base/thread.h"
+
+#define TP_SEATS_MAX   4096
+#define TP_WORKERS_MAX 32
+
+struct tp_stage;
+struct tp_rehearsal;
+
+/* A device's permit, as a seat holds it. */
+enum tp_permit {
+    TP_PERMIT_NONE,
+    TP_PERMIT_IDLE, /* held, not in use: the device may take it away */
+    TP_PERMIT_USED, /* a turn runs under it */
+};
+
+/* What a seat has of one device. */
+struct tp_seat_device {
+    atomic_int permit; /* enum tp_permit */
+    /* Statistics, relaxed; written by the seat's thread alone. */
+    atomic_ullong shards, steps;
+};
+
+/* Add to a statistic that only this thread writes. */
+static inline void tp_tally(atomic_ullong *figure, uint64_t n)
+{
+    atomic_store_explicit(figure, atomic_load_explicit(figure, memory_order_relaxed) + n,
+                          memory_order_relaxed);
+}
+
+struct tp_seat {
+    struct tp_stage *stage;
+    struct tp_actor *head, *tail; /* runnable, oldest first; this thread's alone */
+    struct tp_actor *last_to;     /* tp_post_last's receiver, */
+    struct tp_message *last;      /* and messages, oldest first, until the turn is over */
+    struct tp_actor *running;
+    uint64_t credit, credit_at; /* work that was worth sharing lately, see stage.c */
+    uint32_t tick;              /* turns, for what is done now and then */
+    int index;                  /* in stage->seats */
+    int hits;                   /* how well spinning paid, 0..8 */
+    int away;                   /* the CPU this worker was moved off, or -1 */
+    int thread_id;              /* of a worker, for its affinity; 0 otherwise */
+    bool worker;
+    bool counted;                                   /* in stage->active */
+    atomic_ullong sleeps, wakes;                    /* statistics, relaxed */
+    struct tp_seat_device *at;                      /* per device */
+    atomic_int parked __attribute__((aligned(64))); /* 1 while it sleeps or is about to */
+} __attribute__((aligned(128)));
+
+struct tp_stage_options {
+    int workers; /* 0..TP_WORKERS_MAX */
+    int spin_us;
+    int devices;    /* how many permits a seat needs room for */
+    uint64_t *seed; /* not NULL: a rehearsal with that seed */
+};
+
+struct tp_timers;
+
+struct tp_stage {
+    int workers, cpus, spin_us, devices;
+    bool shares;                    /* there is anyone to share work with */
+    struct tp_rehearsal *rehearsal; /* NULL: real threads */
+    struct tp_timers *timers;
+    /* Without workers: tell the group's owner that work for it was published. Any thread. NULL:
+     * nobody to tell. */
+    void (*alarm)(void *group);
+    struct tp_thread threads[TP_WORKERS_MAX];
+    struct tp_lock lock; /* seats are added under it */
+    atomic_int n_seats;
+    _Atomic(struct tp_seat *) seats[TP_SEATS_MAX]; /* never freed before the stage */
+    atomic_bool stop;
+    atomic_int ready; /* workers that have begun, and later that have ended */
+    /* Published work: how many; newest first; taken over into `fifo` under `fifo_busy`. */
+    atomic_int published __attribute__((aligned(64)));
+    _Atomic(struct tp_actor *) inject __attribute__((aligned(64)));
+    struct tp_actor *fifo;
+    atomic_int fifo_busy;
+    atomic_ullong idle __attribute__((aligned(64))); /* bit i: seat i sleeps */
+    atomic_int spinning;                             /* seats that look at `published` */
+    atomic_int active;                               /* threads that are awake in the stage */
+};
+
+troupe_status tp_stage_open(struct tp_stage **out, const struct tp_stage_options *options,
+                            troupe_error *err) TROUPE_MUST_CHECK;
+/* No actor may be runnable any more. Ends the workers, frees the seats. */
+void tp_stage_close(struct tp_stage **stage);
+
+/* A seat for the calling thread. EXHAUSTED: TP_SEATS_MAX are taken. */
+troupe_status tp_seat_new(struct tp_stage *stage, bool worker, struct tp_seat **out,
+                          troupe_error *err) TROUPE_MUST_CHECK;
+
+/* Run one turn of an actor that is runnable here or published: of `group` or NULL's first and
+ * always, of another only when `others` or when it is short. False: there was none. */
+bool tp_stage_turn(struct tp_seat *seat, const void *group, bool others);
+/* After calls were started: hand what is worth it to others. True: something is left for this
+ * thread. */
+bool tp_stage_offer(struct tp_seat *seat);
+/* Hand what is runnable here to others, since this thread goes away: what is short is run
+ * first. Without workers what works for `group` stays. True: something stayed. */
+bool tp_stage_leave(struct tp_seat *seat, const void *group);
+/* Look for work for a short time. True: there may be some (or *inbox is not asleep). */
+bool tp_stage_spin(struct tp_seat *seat, const struct tp_actor *inbox);
+/* Sleep until there may be work, or *inbox (may be NULL) has mail, or deadline_ns passes (0:
+ * none). */
+void tp_stage_park(struct tp_seat *seat, const struct tp_actor *inbox, uint64_t deadline_ns);
+/* Wake that seat if it sleeps. `by` may be NULL. */
+void tp_stage_unpark(struct tp_seat *by, struct tp_seat *seat);
+/* Let other threads take an actor that is runnable. by may be NULL. */
+void tp_stage_publish(struct tp_stage *stage, struct tp_seat *by, struct tp_actor *actor,
+                      bool wake);
+
+/* A worker's life; stage_threads.c. */
+void *tp_stage_worker(void *seat);
+troupe_status tp_stage_start(struct tp_stage *stage, troupe_error *err) TROUPE_MUST_CHECK;
+
+/* One thread and a seed; stage_rehearsal.c. */
+troupe_status tp_rehearsal_new(struct tp_rehearsal **out, uint64_t seed,
+                               troupe_error *err) TROUPE_MUST_CHECK;
+void tp_rehearsal_destroy(struct tp_rehearsal **rehearsal);
+/* from: the actor whose turn it is, or NULL. */
+void tp_rehearsal_post(struct tp_rehearsal *rehearsal, struct tp_actor *from,
+                       struct tp_actor *to, struct tp_message *message);
+/* Deliver one message. False: the bag is empty. */
+bool tp_rehearsal_step(struct tp_rehearsal *rehearsal, struct tp_seat *seat);
+
+/* Let the actor handle one message, which is dropped afterwards unless the handler took it;
+ * stage.c. */
+void tp_stage_handle(struct tp_seat *seat, struct tp_actor *actor, struct tp_message *message);
+/* Post what tp_post_last kept. */
+void tp_stage_last_word(struct tp_seat *seat);
+/* Take what was published: NULL when there is nothing, or another thread is at it. */
+struct tp_actor *tp_stage_take(struct tp_stage *stage, struct tp_seat *seat);
+void tp_stage_wake_one(struct tp_stage *stage, struct tp_seat *by);
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * actors/stage_threads.c - the threads of a stage: workers, looking for work, sleep and wake.
+ *
+ * The only file of the folder that starts threads. Looking ("spinning") is bounded: a waiting
+ * caller looks for spin_us, a worker for a part of it that grows while looking finds work and
+ * shrinks while it does not; nobody looks when more threads are awake than there are CPUs.
+ */
+#include "actors/stage.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "actors/timers.h"
+#include "base/clock.h"
+
+#define HITS_MAX 8
+#define LOOKS    4 /* looks at the list between two looks at the clock */
+
+static void pause_cpu(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static bool has_mail(const struct tp_actor *inbox)
+{
+    return inbox && atomic_load_explicit(&inbox->box, memory_order_relaxed) != TP_ASLEEP;
+}
+
+/* Until there is something or the time is over. */
+static bool look(const struct tp_stage *stage, const struct tp_actor *inbox, uint64_t ns)
+{
+    uint64_t end = tp_clock_ns() + ns;
+    do {
+        for (int i = 0; i < LOOKS; i++) {
+            pause_cpu();
+            if (atomic_load_explicit(&stage->published, memory_order_relaxed) > 0 ||
+                has_mail(inbox))
+                return true;
+        }
+        if (atomic_load_explicit(&stage->stop, memory_order_relaxed)) return false;
+    } while (tp_clock_ns() < end);
+    return false;
+}
+
+bool tp_stage_spin(struct tp_seat *seat, const struct tp_actor *inbox)
+{
+    struct tp_stage *stage = seat->stage;
+    int us = seat->worker ? stage->spin_us * (seat->hits + 1) / (HITS_MAX + 1) : stage->spin_us;
+    if (us <= 0 || atomic_load_explicit(&stage->active, memory_order_relaxed) > stage->cpus)
+        return false;
+    /* seq_cst: pairs with tp_stage_publish, which wakes nobody while someone looks; who stops
+     * looking parks, and there looks again after its announcement */
+    atomic_fetch_add_explicit(&stage->spinning, 1, memory_order_seq_cst);
+    bool hit = look(stage, inbox, (uint64_t)us * 1000);
+    atomic_fetch_sub_explicit(&stage->spinning, 1, memory_order_seq_cst);
+    if (seat->worker && hit) seat->hits = seat->hits > HITS_MAX - 2 ? HITS_MAX : seat->hits + 2;
+    if (seat->worker && !hit && seat->hits) seat->hits--;
+    return hit;
+}
+
+/* A woken worker often starts on its waker's CPU, and waits there until the waker is done: keep
+ * it off. Never done to a thread that is not ours. */
+static void keep_off(struct tp_seat *seat, int cpu)
+{
+    cpu_set_t set;
+    if (cpu < 0 || seat->away == cpu || !seat->thread_id) return;
+    if (sched_getaffinity(0, sizeof set, &set) || CPU_COUNT(&set) < 2) return;
+    CPU_CLR(cpu, &set);
+    if (!sched_setaffinity(seat->thread_id, sizeof set, &set)) seat->away = cpu;
+}
+
+void tp_stage_unpark(struct tp_seat *by, struct tp_seat *seat)
+{
+    /* seq_cst: pairs with tp_stage_park. Only who turns 1 into 0 wakes. */
+    if (!atomic_load_explicit(&seat->parked, memory_order_seq_cst)) return;
+    if (!atomic_exchange_explicit(&seat->parked, 0, memory_order_seq_cst)) return;
+    if (by) {
+        tp_tally(&by->wakes, 1);
+        if (seat->worker) keep_off(seat, sched_getcpu());
+    }
+    tp_wake(&seat->parked, 1);
+}
+
+void tp_stage_wake_one(struct tp_stage *stage, struct tp_seat *by)
+{
+    unsigned long long idle = atomic_load_explicit(&stage->idle, memory_order_seq_cst);
+    while (idle) {
+        unsigned long long bit = idle & -idle; /* workers have the low bits */
+        if (!atomic_compare_exchange_weak_explicit(&stage->idle, &idle, idle & ~bit,
+                                                   memory_order_seq_cst, memory_order_seq_cst))
+            continue;
+        int index = __builtin_ctzll(bit);
+        tp_stage_unpark(by, atomic_load_explicit(&stage->seats[index], memory_order_relaxed));
+        return;
+    }
+}
+
+/* After the announcement: is there really nothing? */
+static bool nothing_to_do(const struct tp_stage *stage, const struct tp_actor *inbox)
+{
+#if defined(TP_MUTANT) && TP_MUTANT == 7
+    (void)inbox;
+    return !atomic_load(&stage->stop);
+#else
+    if (atomic_load_explicit(&stage->published, memory_order_seq_cst) > 0) return false;
+    if (atomic_load_explicit(&stage->stop, memory_order_seq_cst)) return false;
+    return !inbox || atomic_load_explicit(&inbox->box, memory_order_seq_cst) == TP_ASLEEP;
+#endif
+}
+
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+    if (!a) return b;
+    return b && b < a ? b : a;
+}
+
+void tp_stage_park(struct tp_seat *seat, const struct tp_actor *inbox, uint64_t deadline_ns)
+{
+    struct tp_stage *stage = seat->stage;
+    unsigned long long bit = seat->index < 64 ? 1ull << seat->index : 0;
+    /* The announcement: pairs with tp_stage_publish, and with `mail` of the inbox. */
+    atomic_store_explicit(&seat->parked, 1, memory_order_seq_cst);
+    atomic_fetch_or_explicit(&stage->idle, bit, memory_order_seq_cst);
+    if (seat->counted) atomic_fetch_sub_explicit(&stage->active, 1, memory_order_relaxed);
+    if (nothing_to_do(stage, inbox)) {
+        tp_tally(&seat->sleeps, 1);
+        tp_sleep_on(&seat->parked, 1, sooner(deadline_ns, tp_timers_next(stage->timers)));
+    }
+    atomic_store_explicit(&seat->parked, 0, memory_order_seq_cst);
+    atomic_fetch_and_explicit(&stage->idle, ~bit, memory_order_seq_cst);
+    if (seat->counted) atomic_fetch_add_explicit(&stage->active, 1, memory_order_relaxed);
+    tp_timers_run(stage->timers, seat);
+}
+
+void *tp_stage_worker(void *arg)
+{
+    struct tp_seat *seat = arg;
+    struct tp_stage *stage = seat->stage;
+    seat->thread_id = (int)syscall(SYS_gettid);
+    seat->counted = true;
+    atomic_fetch_add_explicit(&stage->active, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&stage->ready, 1, memory_order_release);
+    tp_wake(&stage->ready, 1);
+    while (!atomic_load_explicit(&stage->stop, memory_order_relaxed)) {
+        if (tp_stage_turn(seat, NULL, true)) continue;
+        if (tp_stage_spin(seat, NULL)) continue;
+        tp_stage_park(seat, NULL, 0);
+    }
+    return NULL;
+}
+
+static troupe_status start_worker(struct tp_stage *stage, int i, troupe_error *err)
+{
+    char name[24];
+    struct tp_seat *seat;
+    TP_TRY(tp_seat_new(stage, true, &seat, err));
+    tp_assert(seat->index == i);
+    snprintf(name, sizeof name, "troupe-%d", i);
+    return tp_thread_start(&stage->threads[i], name, tp_stage_worker, seat, err);
+}
+
+troupe_status tp_stage_start(struct tp_stage *stage, troupe_error *err)
+{
+    for (int i = 0; i < stage->workers; i++)
+        TP_TRY(start_worker(stage, i, err));
+    /* Handshake: open returns when every worker has begun. acquire: pairs with their release.
+     */
+    for (int n;
+         (n = atomic_load_explicit(&stage->ready, memory_order_acquire)) < stage->workers;)
+        tp_sleep_on(&stage->ready, n, 0);
+    return TROUPE_OK;
+}
