@@ -346,3 +346,32 @@ void tp_caller_destroy(struct troupe_caller **at)
     if (fd >= 0) close(fd);
     tp_free(caller);
 }
+
+/* -- Faults, built on purpose (tests/mutants)
+ * ------------------------------------------------------------ */
+
+#if defined(TP_MUTANT) && TP_MUTANT == 2
+void tp_caller_mutant_done(struct tp_pending *pending, struct tp_seat *seat)
+{
+    struct tp_message *twice;
+    if (tp_message_new(&twice, TP_CALL_DONE, NULL)) return;
+    twice->call_done.pending = pending;
+    pending->error = pending->block->count.cause;
+    tp_post(seat, &pending->caller->inbox, &twice);
+}
+#endif
+
+#if defined(TP_MUTANT) && TP_MUTANT == 5
+struct tp_shard_actor *tp_caller_mutant_shard(struct tp_pending *pending,
+                                              struct tp_shard_actor *to)
+{
+    struct troupe_caller *caller = pending->caller;
+    for (uint32_t i = 0; i < caller->n_slots; i++) {
+        struct tp_pending *other = &atomic_load(&caller->chunks[i / TP_CHUNK])[i % TP_CHUNK];
+        struct tp_block *block = other == pending ? NULL : atomic_load(&other->watched);
+        if (block && (atomic_load(&other->word) & 1) && block->instance == to->block->instance)
+            return &block->shards[to->index];
+    }
+    return to;
+}
+#endif

@@ -233,31 +233,48 @@ void tp_stage_publish(struct tp_stage *stage, struct tp_seat *by, struct tp_acto
         tp_stage_wake_one(stage, by);
 }
 
-/* Under fifo_busy. */
-static struct tp_actor *pop_published(struct tp_stage *stage)
+/* What this thread may run: all of `others`, its own group's, nobody's, and what is short. */
+static bool may_run(const struct tp_actor *actor, const void *group, bool others)
 {
-    if (!stage->fifo) {
-        /* acquire: pairs with the release in tp_stage_publish */
-        struct tp_actor *list =
-            atomic_exchange_explicit(&stage->inject, NULL, memory_order_acquire);
-        for (struct tp_actor *next; list; list = next) {
-            next = list->next;
-            list->next = stage->fifo;
-            stage->fifo = list;
-        }
+    return others || !actor->group || actor->group == group || actor->estimate < LONG_NS;
+}
+
+/* Oldest first. Under fifo_busy. */
+static void fill_fifo(struct tp_stage *stage)
+{
+    if (stage->fifo) return;
+    /* acquire: pairs with the release in tp_stage_publish */
+    struct tp_actor *list =
+        atomic_exchange_explicit(&stage->inject, NULL, memory_order_acquire);
+    for (struct tp_actor *next; list; list = next) {
+        next = list->next;
+        list->next = stage->fifo;
+        stage->fifo = list;
     }
+}
+
+/* The oldest, unless this thread may not run it: then it says so, and is left to the workers.
+ * Under fifo_busy. */
+static struct tp_actor *pop_published(struct tp_seat *seat, const void *group, bool others)
+{
+    struct tp_stage *stage = seat->stage;
+    fill_fifo(stage);
     struct tp_actor *actor = stage->fifo;
     if (!actor) return NULL;
+    seat->refused = !may_run(actor, group, others);
+    if (seat->refused) return NULL;
     stage->fifo = actor->next;
     atomic_fetch_sub_explicit(&stage->published, 1, memory_order_relaxed);
     return actor;
 }
 
-struct tp_actor *tp_stage_take(struct tp_stage *stage, struct tp_seat *seat)
+static struct tp_actor *take_published(struct tp_seat *seat, const void *group, bool others)
 {
+    struct tp_stage *stage = seat->stage;
+    seat->refused = false;
     if (atomic_load_explicit(&stage->published, memory_order_relaxed) <= 0) return NULL;
     if (atomic_exchange_explicit(&stage->fifo_busy, 1, memory_order_acquire)) return NULL;
-    struct tp_actor *actor = pop_published(stage);
+    struct tp_actor *actor = pop_published(seat, group, others);
     atomic_store_explicit(&stage->fifo_busy, 0, memory_order_release);
     /* More is there and nobody looks: pass the wake on. */
     if (actor && atomic_load_explicit(&stage->published, memory_order_seq_cst) > 0 &&
@@ -276,26 +293,12 @@ static struct tp_actor *next_here(struct tp_seat *seat)
     return actor;
 }
 
-static bool may_run(const struct tp_actor *actor, const void *group, bool others)
-{
-    return others || !actor->group || actor->group == group || actor->estimate < LONG_NS;
-}
-
-/* Published work that this thread may run; what it may not is put back for the workers. */
-static struct tp_actor *next_published(struct tp_seat *seat, const void *group, bool others)
-{
-    struct tp_actor *actor = tp_stage_take(seat->stage, seat);
-    if (!actor || may_run(actor, group, others)) return actor;
-    tp_stage_publish(seat->stage, seat, actor, true);
-    return NULL;
-}
-
 bool tp_stage_turn(struct tp_seat *seat, const void *group, bool others)
 {
     if (TP_UNLIKELY(seat->stage->rehearsal != NULL))
         return tp_rehearsal_step(seat->stage->rehearsal, seat);
     struct tp_actor *actor = next_here(seat);
-    if (!actor) actor = next_published(seat, group, others);
+    if (!actor) actor = take_published(seat, group, others);
     if (!actor) return false;
     if (seat->stage->shares && seat->head && actor->estimate >= HOT_NS) share(seat, actor);
     run_turn(seat, actor);

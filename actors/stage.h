@@ -57,6 +57,8 @@ struct tp_seat {
     int away;                   /* the CPU this worker was moved off, or -1 */
     int thread_id;              /* of a worker, for its affinity; 0 otherwise */
     bool worker;
+    bool
+        refused; /* the oldest published work is not for this thread: it does not wait for it */
     bool counted;                                   /* in stage->active */
     atomic_ullong sleeps, wakes;                    /* statistics, relaxed */
     struct tp_seat_device *at;                      /* per device */
@@ -144,8 +146,6 @@ bool tp_rehearsal_step(struct tp_rehearsal *rehearsal, struct tp_seat *seat);
 void tp_stage_handle(struct tp_seat *seat, struct tp_actor *actor, struct tp_message *message);
 /* Post what tp_post_last kept. */
 void tp_stage_last_word(struct tp_seat *seat);
-/* Take what was published: NULL when there is nothing, or another thread is at it. */
-struct tp_actor *tp_stage_take(struct tp_stage *stage, struct tp_seat *seat);
 void tp_stage_wake_one(struct tp_stage *stage, struct tp_seat *by);
 
 #endif

@@ -33,16 +33,21 @@ static bool has_mail(const struct tp_actor *inbox)
     return inbox && atomic_load_explicit(&inbox->box, memory_order_relaxed) != TP_ASLEEP;
 }
 
-/* Until there is something or the time is over. */
-static bool look(const struct tp_stage *stage, const struct tp_actor *inbox, uint64_t ns)
+/* Published work that this thread may take. */
+static bool has_work(const struct tp_seat *seat, memory_order order)
 {
+    return !seat->refused && atomic_load_explicit(&seat->stage->published, order) > 0;
+}
+
+/* Until there is something or the time is over. */
+static bool look(const struct tp_seat *seat, const struct tp_actor *inbox, uint64_t ns)
+{
+    const struct tp_stage *stage = seat->stage;
     uint64_t end = tp_clock_ns() + ns;
     do {
         for (int i = 0; i < LOOKS; i++) {
             pause_cpu();
-            if (atomic_load_explicit(&stage->published, memory_order_relaxed) > 0 ||
-                has_mail(inbox))
-                return true;
+            if (has_work(seat, memory_order_relaxed) || has_mail(inbox)) return true;
         }
         if (atomic_load_explicit(&stage->stop, memory_order_relaxed)) return false;
     } while (tp_clock_ns() < end);
@@ -58,7 +63,7 @@ bool tp_stage_spin(struct tp_seat *seat, const struct tp_actor *inbox)
     /* seq_cst: pairs with tp_stage_publish, which wakes nobody while someone looks; who stops
      * looking parks, and there looks again after its announcement */
     atomic_fetch_add_explicit(&stage->spinning, 1, memory_order_seq_cst);
-    bool hit = look(stage, inbox, (uint64_t)us * 1000);
+    bool hit = look(seat, inbox, (uint64_t)us * 1000);
     atomic_fetch_sub_explicit(&stage->spinning, 1, memory_order_seq_cst);
     if (seat->worker && hit) seat->hits = seat->hits > HITS_MAX - 2 ? HITS_MAX : seat->hits + 2;
     if (seat->worker && !hit && seat->hits) seat->hits--;
@@ -103,13 +108,14 @@ void tp_stage_wake_one(struct tp_stage *stage, struct tp_seat *by)
 }
 
 /* After the announcement: is there really nothing? */
-static bool nothing_to_do(const struct tp_stage *stage, const struct tp_actor *inbox)
+static bool nothing_to_do(const struct tp_seat *seat, const struct tp_actor *inbox)
 {
+    const struct tp_stage *stage = seat->stage;
 #if defined(TP_MUTANT) && TP_MUTANT == 7
     (void)inbox;
     return !atomic_load(&stage->stop);
 #else
-    if (atomic_load_explicit(&stage->published, memory_order_seq_cst) > 0) return false;
+    if (has_work(seat, memory_order_seq_cst)) return false;
     if (atomic_load_explicit(&stage->stop, memory_order_seq_cst)) return false;
     return !inbox || atomic_load_explicit(&inbox->box, memory_order_seq_cst) == TP_ASLEEP;
 #endif
@@ -129,7 +135,7 @@ void tp_stage_park(struct tp_seat *seat, const struct tp_actor *inbox, uint64_t 
     atomic_store_explicit(&seat->parked, 1, memory_order_seq_cst);
     atomic_fetch_or_explicit(&stage->idle, bit, memory_order_seq_cst);
     if (seat->counted) atomic_fetch_sub_explicit(&stage->active, 1, memory_order_relaxed);
-    if (nothing_to_do(stage, inbox)) {
+    if (nothing_to_do(seat, inbox)) {
         tp_tally(&seat->sleeps, 1);
         tp_sleep_on(&seat->parked, 1, sooner(deadline_ns, tp_timers_next(stage->timers)));
     }

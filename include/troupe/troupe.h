@@ -92,7 +92,7 @@ TROUPE_EXPORT troupe_status troupe_close(troupe_runtime **runtime);
 typedef struct troupe_call_options {
     size_t size;       /* sizeof(troupe_call_options) */
     double deadline_s; /* seconds from now; 0: none. Kept to within the longest running step */
-    uint64_t parent;   /* a call of the same caller: cancelled with it; 0: none */
+    uint64_t parent;   /* a call of this runtime: cancelled with it; 0: none */
     int priority;      /* higher first, among what waits for one device; 0 is normal */
     const char *default_device;     /* for graph nodes without a wish; NULL: the runtime's */
     const char *const *arg_devices; /* per argument a device or NULL; NULL: none has one */
