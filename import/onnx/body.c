@@ -24,11 +24,52 @@ static size_t count_outputs(const struct tp_onnx_body *body)
     return n;
 }
 
+static size_t count_inputs(const struct tp_onnx_body *body)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < body->n_nodes; i++)
+        n += body->nodes[i]->n_input;
+    return n;
+}
+
+/* Each node's places for its values, in two arrays for all. */
+static troupe_status make_links(struct tp_onnx_build *build, struct tp_onnx_scope *scope,
+                                size_t n_outputs, troupe_error *err)
+{
+    const size_t n = scope->body.n_nodes, n_inputs = count_inputs(&scope->body);
+    struct tp_arena *const arena = build->arena;
+    scope->links = tp_arena_array(arena, n + 1, sizeof(*scope->links));
+    struct tp_onnx_name **inputs = tp_arena_array(arena, n_inputs + 1, sizeof(*inputs));
+    struct tp_onnx_name **outputs = tp_arena_array(arena, n_outputs + 1, sizeof(*outputs));
+    if (!scope->links || !inputs || !outputs)
+        return tp_fail_memory(err, (n + n_inputs + n_outputs) * sizeof(*inputs));
+    for (size_t i = 0; i < n; i++) {
+        scope->links[i] = (struct tp_onnx_links){.inputs = inputs, .outputs = outputs};
+        inputs += scope->body.nodes[i]->n_input;
+        outputs += scope->body.nodes[i]->n_output;
+    }
+    return TROUPE_OK;
+}
+
 troupe_status tp_onnx_scope_init(struct tp_onnx_build *build, struct tp_onnx_scope *scope,
                                  size_t more, troupe_error *err)
 {
-    return tp_onnx_names_init(&scope->names, build->arena, count_outputs(&scope->body) + more,
-                              err);
+    const size_t n = count_outputs(&scope->body);
+    TP_TRY(make_links(build, scope, n, err));
+    return tp_onnx_names_init(&scope->names, build->arena, n + more, err);
+}
+
+static troupe_status link_outputs(struct tp_onnx_build *build, struct tp_onnx_scope *scope,
+                                  uint32_t i, troupe_error *err)
+{
+    const Onnx__NodeProto *const node = scope->body.nodes[i];
+    for (size_t k = 0; k < node->n_output; k++) {
+        struct tp_onnx_name **const name = &scope->links[i].outputs[k];
+        if (*node->output[k] == 0) continue; /* nobody wants it */
+        TP_TRY(tp_onnx_names_add(&scope->names, build->arena, node->output[k], name, err));
+        (*name)->node = i;
+    }
+    return TROUPE_OK;
 }
 
 /* Only the element type of CastLike's second input counts, so that is no use of the value. */
@@ -38,30 +79,25 @@ static bool counts(const struct tp_onnx_build *build, const Onnx__NodeProto *nod
            *tp_onnx_domain(node->domain) || tp_onnx_function_of(build->model, node);
 }
 
-static void count_uses(const struct tp_onnx_build *build, struct tp_onnx_scope *scope)
+static void link_inputs(const struct tp_onnx_build *build, struct tp_onnx_scope *scope,
+                        uint32_t i)
 {
-    for (size_t i = 0; i < scope->body.n_nodes; i++) {
-        const Onnx__NodeProto *const node = scope->body.nodes[i];
-        for (size_t k = 0; k < node->n_input; k++) {
-            struct tp_onnx_name *const name = tp_onnx_names_find(&scope->names, node->input[k]);
-            if (name && counts(build, node, k)) name->uses++;
-        }
+    const Onnx__NodeProto *const node = scope->body.nodes[i];
+    for (size_t k = 0; k < node->n_input; k++) {
+        if (*node->input[k] == 0) continue; /* absent */
+        struct tp_onnx_name *const name = tp_onnx_names_find(&scope->names, node->input[k]);
+        scope->links[i].inputs[k] = name;
+        if (name && counts(build, node, k)) name->uses++;
     }
 }
 
 troupe_status tp_onnx_scope_fill(struct tp_onnx_build *build, struct tp_onnx_scope *scope,
                                  troupe_error *err)
 {
-    for (size_t i = 0; i < scope->body.n_nodes; i++) {
-        const Onnx__NodeProto *const node = scope->body.nodes[i];
-        for (size_t k = 0; k < node->n_output; k++) {
-            struct tp_onnx_name *name;
-            if (*node->output[k] == 0) continue; /* nobody wants it */
-            TP_TRY(tp_onnx_names_add(&scope->names, build->arena, node->output[k], &name, err));
-            name->node = (uint32_t)i;
-        }
-    }
-    count_uses(build, scope);
+    for (uint32_t i = 0; i < scope->body.n_nodes; i++)
+        TP_TRY(link_outputs(build, scope, i, err));
+    for (uint32_t i = 0; i < scope->body.n_nodes; i++)
+        link_inputs(build, scope, i);
     return TROUPE_OK;
 }
 
@@ -78,10 +114,9 @@ static troupe_status make_initializer(struct tp_onnx_build *build, struct tp_onn
     return tp_onnx_constant(build, name->text, tensor, &name->value, err);
 }
 
-troupe_status tp_onnx_value(struct tp_onnx_build *build, const char *text, troupe_value *out,
-                            troupe_error *err)
+troupe_status tp_onnx_value(struct tp_onnx_build *build, struct tp_onnx_name *name,
+                            const char *text, troupe_value *out, troupe_error *err)
 {
-    struct tp_onnx_name *const name = tp_onnx_names_find(&build->scope->names, text);
     if (!name) return tp_fail(err, TROUPE_INVALID, "nobody makes the value '%s'", text);
     if (name->value == TROUPE_NO_VALUE && name->initializer)
         TP_TRY(make_initializer(build, name, err));
@@ -94,7 +129,7 @@ troupe_status tp_onnx_body_build(struct tp_onnx_build *build, troupe_error *err)
     const uint32_t *order;
     TP_TRY(tp_onnx_sort(build, &order, err));
     for (size_t i = 0; i < build->scope->body.n_nodes; i++)
-        TP_TRY(tp_onnx_node_build(build, build->scope->body.nodes[order[i]], err));
+        TP_TRY(tp_onnx_node_build(build, order[i], err));
     return TROUPE_OK;
 }
 
@@ -143,7 +178,9 @@ static troupe_status give_results(struct tp_onnx_build *build, struct tp_onnx_no
                        call->n_results, tp_onnx_text(function->name), function->n_output);
     for (size_t i = 0; i < call->n_results; i++) {
         if (!call->results[i]) continue;
-        TP_TRY(tp_onnx_value(build, function->output[i], &call->results[i]->value, err));
+        struct tp_onnx_name *const name =
+            tp_onnx_names_find(&build->scope->names, function->output[i]);
+        TP_TRY(tp_onnx_value(build, name, function->output[i], &call->results[i]->value, err));
         if (call->results[i]->value == TROUPE_NO_VALUE)
             return tp_fail(err, TROUPE_INVALID, "result '%s' is absent", function->output[i]);
     }

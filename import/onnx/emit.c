@@ -12,54 +12,64 @@
 #include "base/alloc.h"
 #include "base/fail.h"
 #include "graph/arena.h"
+#include "graph/build.h"
 #include "graph/infer.h"
 #include "import/onnx/model.h"
 
 /* --- names that are free -------------------------------------------------------------- */
 
-static troupe_status take_name(struct tp_onnx_build *build, struct tp_onnx_taken *taken,
-                               const char *name, uint32_t *had, troupe_error *err)
+static bool is_free(const struct tp_onnx_build *build, const char *name, bool node)
 {
-    TP_TRY(tp_grow(&taken->next, taken->count, &taken->capacity, sizeof(*taken->next), err));
-    TP_TRY(tp_index_add(&taken->index, build->arena, name, (uint32_t)taken->count, had, err));
-    if (*had == TP_NO_INDEX) taken->next[taken->count++] = 2;
+    return node ? tp_builder_find_node(build->builder, name) == TP_NO_NODE
+                : tp_builder_find_value(build->builder, name) == TP_NO_VALUE;
+}
+
+/* Where to count what comes behind a name that is taken. */
+static troupe_status find_again(struct tp_onnx_build *build, const char *name, uint32_t *out,
+                                troupe_error *err)
+{
+    struct tp_onnx_again *const again = &build->again;
+    const uint32_t number = (uint32_t)again->count;
+    TP_TRY(tp_grow(&again->next, again->count, &again->capacity, sizeof(*again->next), err));
+    TP_TRY(tp_index_add(&again->index, build->arena, name, number, out, err));
+    if (*out != TP_NO_INDEX) return TROUPE_OK; /* it was wanted again before */
+    *out = number;
+    again->next[again->count++] = 2;
     return TROUPE_OK;
 }
 
-troupe_status tp_onnx_unique(struct tp_onnx_build *build, struct tp_onnx_taken *taken,
-                             const char *wanted, const char **out, troupe_error *err)
+troupe_status tp_onnx_free_name(struct tp_onnx_build *build, const char *wanted, bool node,
+                                const char **out, troupe_error *err)
 {
-    const char *name = tp_arena_text(build->arena, wanted, strlen(wanted));
-    uint32_t first, had;
-    if (!name) return tp_fail_memory(err, strlen(wanted) + 1);
-    TP_TRY(take_name(build, taken, name, &first, err));
-    for (had = first; had != TP_NO_INDEX;) {
+    const char *name = wanted;
+    uint32_t i = TP_NO_INDEX;
+    while (!is_free(build, name, node)) {
         char number[16];
-        snprintf(number, sizeof(number), "%u", (unsigned)taken->next[first]++);
+        if (i == TP_NO_INDEX) TP_TRY(find_again(build, wanted, &i, err));
+        snprintf(number, sizeof(number), "%u", (unsigned)build->again.next[i]++);
         name = tp_arena_words(build->arena, wanted, "_", number);
         if (!name) return tp_fail_memory(err, strlen(wanted) + sizeof(number));
-        TP_TRY(take_name(build, taken, name, &had, err));
     }
     *out = name;
     return TROUPE_OK;
 }
 
-void tp_onnx_taken_fini(struct tp_onnx_taken *taken)
+void tp_onnx_again_fini(struct tp_onnx_again *again)
 {
-    tp_index_fini(&taken->index);
-    tp_free(taken->next);
-    *taken = (struct tp_onnx_taken){.count = 0};
+    tp_index_fini(&again->index);
+    tp_free(again->next);
+    *again = (struct tp_onnx_again){.count = 0};
 }
 
 /* The name below the prefix of the scope, made free. */
-static troupe_status scoped(struct tp_onnx_build *build, struct tp_onnx_taken *taken,
-                            const char *wanted, const char **out, troupe_error *err)
+static troupe_status scoped(struct tp_onnx_build *build, const char *wanted, bool node,
+                            const char **out, troupe_error *err)
 {
     const char *const prefix = build->scope->prefix;
-    if (*prefix == 0) return tp_onnx_unique(build, taken, wanted, out, err);
+    if (*prefix == 0) return tp_onnx_free_name(build, wanted, node, out, err);
     const char *const whole = tp_arena_words(build->arena, prefix, "", wanted);
     if (!whole) return tp_fail_memory(err, strlen(prefix) + strlen(wanted) + 1);
-    return tp_onnx_unique(build, taken, whole, out, err);
+    return tp_onnx_free_name(build, whole, node, out, err);
 }
 
 /* --- constants ------------------------------------------------------------------------ */
@@ -69,7 +79,7 @@ troupe_status tp_onnx_constant(struct tp_onnx_build *build, const char *name,
                                troupe_error *err)
 {
     const char *unique;
-    TP_TRY(scoped(build, &build->values, name, &unique, err));
+    TP_TRY(scoped(build, name, false, &unique, err));
     return troupe_builder_constant(build->builder, unique, tensor, out, err);
 }
 
@@ -82,14 +92,13 @@ static troupe_status result_name(struct tp_onnx_build *build, const struct tp_on
     const struct tp_op *const op = tp_op_find(node->op);
     const struct tp_port *const port = op ? tp_op_port(op->results, i) : NULL;
     char number[24];
-    if (node->results[i])
-        return scoped(build, &build->values, node->results[i]->text, out, err);
+    if (node->results[i]) return scoped(build, node->results[i]->text, false, out, err);
     *out = "";
     if (!port || port->flags & TP_OPTIONAL) return TROUPE_OK;
     snprintf(number, sizeof(number), "%zu", i);
     const char *const wanted = tp_arena_words(build->arena, node->name, ":", number);
     if (!wanted) return tp_fail_memory(err, strlen(node->name) + sizeof(number));
-    return scoped(build, &build->values, wanted, out, err);
+    return scoped(build, wanted, false, out, err);
 }
 
 /* Absent ones at the end are left out. */
@@ -108,7 +117,7 @@ troupe_status tp_onnx_emit(struct tp_onnx_build *build, struct tp_onnx_node *nod
     troupe_value *const values = tp_arena_array(arena, node->n_results + 1, sizeof(*values));
     const char *name;
     if (!names || !values) return tp_fail_memory(err, (node->n_results + 1) * sizeof(*names));
-    TP_TRY(scoped(build, &build->nodes, node->name, &name, err));
+    TP_TRY(scoped(build, node->name, true, &name, err));
     for (size_t i = 0; i < node->n_results; i++)
         TP_TRY(result_name(build, node, i, &names[i], err));
     const troupe_node made = {.size = sizeof(made),

@@ -83,7 +83,7 @@ static troupe_status add_argument(struct tp_onnx_build *build,
     if (name->value != TROUPE_NO_VALUE)
         return tp_fail(err, TROUPE_INVALID, "it is there twice");
     TP_TRY(type_text(input, name->uses == 0, &type, err));
-    TP_TRY(tp_onnx_unique(build, &build->values, name->text, &unique, err));
+    TP_TRY(tp_onnx_free_name(build, name->text, false, &unique, err));
     if (!name->initializer)
         return troupe_builder_arg(build->builder, unique, type, &name->value, err);
     TP_TRY(tp_onnx_tensor(&build->model->source, name->initializer, &value, err));
@@ -153,7 +153,8 @@ static troupe_status add_results(struct tp_onnx_build *build, const Onnx__GraphP
     for (size_t i = 0; i < graph->n_output; i++) {
         const char *const text = tp_onnx_text(graph->output[i]->name);
         troupe_value value = TROUPE_NO_VALUE;
-        troupe_status status = tp_onnx_value(build, text, &value, err);
+        struct tp_onnx_name *const name = tp_onnx_names_find(&build->scope->names, text);
+        troupe_status status = tp_onnx_value(build, name, text, &value, err);
         if (status >= 0) status = troupe_builder_result(build->builder, text, value, err);
         if (status >= 0) continue;
         tp_fail_in(err, "output %zu", i);
@@ -184,8 +185,7 @@ static void build_fini(struct tp_onnx_build *build)
     for (size_t i = 0; i < build->n_tensors; i++)
         troupe_tensor_release(&build->tensors[i]);
     tp_free(build->tensors);
-    tp_onnx_taken_fini(&build->nodes);
-    tp_onnx_taken_fini(&build->values);
+    tp_onnx_again_fini(&build->again);
     tp_onnx_names_fini(&build->scope->names);
 }
 

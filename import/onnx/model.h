@@ -108,18 +108,25 @@ troupe_status tp_onnx_survey(const struct tp_onnx_model *model,
 
 /* --- building ------------------------------------------------------------------------- */
 
+/* The values of one node: NULL where absent, and for an input that nobody makes. */
+struct tp_onnx_links {
+    struct tp_onnx_name **inputs, **outputs;
+};
+
 /* The values of a body while it is built. */
 struct tp_onnx_scope {
     struct tp_onnx_body body;
     struct tp_onnx_names names;
+    struct tp_onnx_links *links; /* per node */
     const char *prefix; /* "" or "call/", before the names of its graph nodes and values */
     const troupe_attr *attrs; /* of the call: what references to attributes get */
     size_t n_attrs;
     const Onnx__FunctionProto *function; /* NULL: the graph */
 };
 
-/* Names that are taken, with the number that the next one of that name gets behind it. */
-struct tp_onnx_taken {
+/* Names that were wanted again, with the number that the next one of that name gets behind it.
+ */
+struct tp_onnx_again {
     struct tp_index index;
     uint32_t *next;
     size_t count, capacity;
@@ -130,8 +137,8 @@ struct tp_onnx_build {
     struct tp_arena *arena; /* the model's */
     troupe_builder *builder;
     struct tp_onnx_scope *scope;
-    struct tp_onnx_taken nodes, values;
-    troupe_tensor **tensors; /* of attributes; released at the end */
+    struct tp_onnx_again again; /* of graph nodes and of values */
+    troupe_tensor **tensors;    /* of attributes; released at the end */
     size_t n_tensors, tensors_capacity;
 };
 
@@ -152,8 +159,8 @@ struct tp_onnx_node {
 
 /* --- one node: node.c ----------------------------------------------------------------- */
 
-/* Turn a node, whose inputs are there, into graph nodes or constants. */
-troupe_status tp_onnx_node_build(struct tp_onnx_build *build, const Onnx__NodeProto *proto,
+/* Turn node i of the scope, whose inputs are there, into graph nodes or constants. */
+troupe_status tp_onnx_node_build(struct tp_onnx_build *build, uint32_t i,
                                  troupe_error *err) TROUPE_MUST_CHECK;
 
 /* --- bodies: body.c ------------------------------------------------------------------- */
@@ -165,10 +172,11 @@ troupe_status tp_onnx_scope_init(struct tp_onnx_build *build, struct tp_onnx_sco
 /* Add the nodes' results, after the caller's own. */
 troupe_status tp_onnx_scope_fill(struct tp_onnx_build *build, struct tp_onnx_scope *scope,
                                  troupe_error *err) TROUPE_MUST_CHECK;
-/* The value of that name, made of its initializer when it is first asked for; TROUPE_NO_VALUE
- * when it is absent, as an argument of a function of the model may be. INVALID: nobody makes
- * it. */
-troupe_status tp_onnx_value(struct tp_onnx_build *build, const char *name, troupe_value *out,
+/* The value, made of its initializer when it is first asked for; TROUPE_NO_VALUE when it is
+ * absent, as an argument of a function of the model may be. name NULL: INVALID, nobody makes
+ * `text`. */
+troupe_status tp_onnx_value(struct tp_onnx_build *build, struct tp_onnx_name *name,
+                            const char *text, troupe_value *out,
                             troupe_error *err) TROUPE_MUST_CHECK;
 /* Build the nodes of build->scope, in an order in which each comes after its inputs. */
 troupe_status tp_onnx_body_build(struct tp_onnx_build *build,
@@ -184,12 +192,11 @@ troupe_status tp_onnx_sort(struct tp_onnx_build *build, const uint32_t **out,
 
 /* --- what goes to the builder: emit.c ------------------------------------------------- */
 
-/* `wanted`, or where it is taken the first of wanted_2, wanted_3, ... that is not; the arena's.
- */
-troupe_status tp_onnx_unique(struct tp_onnx_build *build, struct tp_onnx_taken *taken,
-                             const char *wanted, const char **out,
-                             troupe_error *err) TROUPE_MUST_CHECK;
-void tp_onnx_taken_fini(struct tp_onnx_taken *taken);
+/* `wanted`, or where a graph node or a value has that name the first of wanted_2, wanted_3, ...
+ * that none has; the arena's. */
+troupe_status tp_onnx_free_name(struct tp_onnx_build *build, const char *wanted, bool node,
+                                const char **out, troupe_error *err) TROUPE_MUST_CHECK;
+void tp_onnx_again_fini(struct tp_onnx_again *again);
 /* A constant of that name, below the scope's prefix. */
 troupe_status tp_onnx_constant(struct tp_onnx_build *build, const char *name,
                                const troupe_tensor *tensor, troupe_value *out,

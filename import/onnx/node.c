@@ -33,8 +33,8 @@ static const char *name_of(const Onnx__NodeProto *proto)
     return tp_onnx_text(proto->op_type);
 }
 
-static troupe_status read_inputs(struct tp_onnx_build *build, struct tp_onnx_node *node,
-                                 troupe_error *err)
+static troupe_status read_inputs(struct tp_onnx_build *build, const struct tp_onnx_links *links,
+                                 struct tp_onnx_node *node, troupe_error *err)
 {
     const size_t n = node->proto->n_input;
     node->inputs = tp_arena_array(build->arena, n + TP_ONNX_ROOM, sizeof(*node->inputs));
@@ -43,35 +43,30 @@ static troupe_status read_inputs(struct tp_onnx_build *build, struct tp_onnx_nod
     for (size_t i = 0; i < n; i++) {
         node->inputs[i] = TROUPE_NO_VALUE;
         if (*node->proto->input[i] == 0) continue; /* absent */
-        TP_TRY(tp_onnx_value(build, node->proto->input[i], &node->inputs[i], err));
+        TP_TRY(tp_onnx_value(build, links->inputs[i], node->proto->input[i], &node->inputs[i],
+                             err));
     }
     return TROUPE_OK;
 }
 
 /* Results at the end that nobody wants are left out. */
-static troupe_status read_results(struct tp_onnx_build *build, struct tp_onnx_node *node,
-                                  troupe_error *err)
+static void read_results(const struct tp_onnx_links *links, struct tp_onnx_node *node)
 {
-    size_t n = node->proto->n_output;
-    while (n > 1 && *node->proto->output[n - 1] == 0)
-        n--;
-    node->results = tp_arena_array(build->arena, n + 1, sizeof(*node->results));
-    if (!node->results) return tp_fail_memory(err, n * sizeof(*node->results));
-    node->n_results = n;
-    for (size_t i = 0; i < n; i++) {
-        if (*node->proto->output[i])
-            node->results[i] = tp_onnx_names_find(&build->scope->names, node->proto->output[i]);
-    }
-    return TROUPE_OK;
+    node->n_results = node->proto->n_output;
+    while (node->n_results > 1 && !links->outputs[node->n_results - 1])
+        node->n_results--;
+    node->results = links->outputs;
 }
 
-static troupe_status read_node(struct tp_onnx_build *build, const Onnx__NodeProto *proto,
+static troupe_status read_node(struct tp_onnx_build *build, uint32_t i,
                                struct tp_onnx_node *node, troupe_error *err)
 {
+    const struct tp_onnx_scope *const scope = build->scope;
+    const Onnx__NodeProto *const proto = scope->body.nodes[i];
     *node = (struct tp_onnx_node){.proto = proto, .name = name_of(proto)};
-    node->version = tp_onnx_version(&build->scope->body, tp_onnx_domain(proto->domain));
-    TP_TRY(read_inputs(build, node, err));
-    TP_TRY(read_results(build, node, err));
+    node->version = tp_onnx_version(&scope->body, tp_onnx_domain(proto->domain));
+    TP_TRY(read_inputs(build, &scope->links[i], node, err));
+    read_results(&scope->links[i], node);
     return tp_onnx_attrs(build, proto->attribute, proto->n_attribute, &node->attrs,
                          &node->n_attrs, err);
 }
@@ -147,22 +142,22 @@ static troupe_status build_standard(struct tp_onnx_build *build, struct tp_onnx_
 }
 
 /* Everything but what the builder says, which names the graph node itself. */
-static troupe_status prepare_node(struct tp_onnx_build *build, const Onnx__NodeProto *proto,
+static troupe_status prepare_node(struct tp_onnx_build *build, uint32_t i,
                                   struct tp_onnx_node *node, troupe_error *err)
 {
-    const struct tp_onnx_function *const function = tp_onnx_function_of(build->model, proto);
-    TP_TRY(read_node(build, proto, node, err));
+    const struct tp_onnx_function *const function =
+        tp_onnx_function_of(build->model, build->scope->body.nodes[i]);
+    TP_TRY(read_node(build, i, node, err));
     if (function) return tp_onnx_call_build(build, function->proto, node, err);
     return build_standard(build, node, err);
 }
 
-troupe_status tp_onnx_node_build(struct tp_onnx_build *build, const Onnx__NodeProto *proto,
-                                 troupe_error *err)
+troupe_status tp_onnx_node_build(struct tp_onnx_build *build, uint32_t i, troupe_error *err)
 {
     struct tp_onnx_node node;
-    const troupe_status status = prepare_node(build, proto, &node, err);
+    const troupe_status status = prepare_node(build, i, &node, err);
     if (status < 0) {
-        tp_fail_in(err, "%s", tp_onnx_node_text(proto).text);
+        tp_fail_in(err, "%s", tp_onnx_node_text(build->scope->body.nodes[i]).text);
         return status;
     }
     return node.op ? tp_onnx_emit(build, &node, err) : TROUPE_OK;

@@ -51,8 +51,7 @@ static troupe_status advance(struct sort *s, troupe_error *err)
         s->depth--;
         return TROUPE_OK;
     }
-    const struct tp_onnx_name *const name =
-        tp_onnx_names_find(&s->scope->names, node->input[top->input++]);
+    const struct tp_onnx_name *const name = s->scope->links[top->node].inputs[top->input++];
     if (!name || name->node == TP_ONNX_NOBODY) return TROUPE_OK;
     return enter(s, name->node, err);
 }
