@@ -156,6 +156,18 @@ static troupe_status copy_name(const struct tp_function *f, struct tp_node *node
     return copy_text(f->arena, &node->name, err);
 }
 
+/* The name of the function that it comes from; the one before often has the same. */
+static troupe_status copy_origin(const struct tp_function *f, struct tp_node *node,
+                                 troupe_error *err)
+{
+    const char *before = f->n_nodes ? f->nodes[f->n_nodes - 1].function : NULL;
+    if (node->function && before && strcmp(node->function, before) == 0) {
+        node->function = before;
+        return TROUPE_OK;
+    }
+    return copy_text(f->arena, &node->function, err);
+}
+
 static bool names_function(const struct tp_node *node)
 {
     for (uint32_t i = 0; i < node->n_attrs; i++) {
@@ -183,6 +195,7 @@ troupe_status tp_body_node(struct tp_body *body, const struct tp_node *node, tro
     TP_TRY(copy_lists(f->arena, &copy, err));
     TP_TRY(copy_name(f, &copy, err));
     TP_TRY(copy_text(f->arena, &copy.callee, err));
+    TP_TRY(copy_origin(f, &copy, err));
     if (copy.n_attrs)
         TP_TRY(tp_attr_copy(f->arena, node->attrs, node->n_attrs, &copy.attrs, err));
     add_node(f, &copy);

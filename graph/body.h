@@ -39,9 +39,8 @@ troupe_status tp_body_room(struct tp_body *body, size_t values, size_t nodes,
  * says its hash. *out gets its number. */
 troupe_status tp_body_value(struct tp_body *body, const struct tp_value *value, uint32_t *out,
                             troupe_error *err) TROUPE_MUST_CHECK;
-/* Append a graph node; lists, attributes and texts are copied (a name that is its first
- * result's is shared). `function` is kept as it is, so it lies in the body's arena. `after` is
- * sorted, without doubles. The values that it makes get their `node` and `index` here. */
+/* Append a graph node; lists, attributes and texts are copied. `after` is sorted, without
+ * doubles. The values that it makes get their `node` and `index` here. */
 troupe_status tp_body_node(struct tp_body *body, const struct tp_node *node,
                            troupe_error *err) TROUPE_MUST_CHECK;
 troupe_status tp_body_result(struct tp_body *body, const struct tp_result *result,

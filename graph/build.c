@@ -79,6 +79,12 @@ uint32_t tp_builder_find_node(const troupe_builder *b, const char *name)
     return tp_index_find(&b->nodes, name);
 }
 
+troupe_status tp_builder_type(troupe_builder *b, const char *text, struct tp_type *out,
+                              size_t *where, troupe_error *err)
+{
+    return tp_body_type(&b->body, text, out, where, err);
+}
+
 const struct tp_function *tp_builder_look(const troupe_builder *b)
 {
     return b->body.function;
@@ -311,17 +317,24 @@ static troupe_status check_results(const struct tp_function *f, troupe_error *er
     return TROUPE_OK;
 }
 
-troupe_status tp_builder_seal(troupe_builder **builder, struct tp_function **out,
+troupe_status tp_builder_sign(troupe_builder **builder, struct tp_function **out,
                               troupe_error *err)
 {
     TP_OWNED(troupe_builder_destroy) troupe_builder *b = *builder;
     *builder = NULL;
-    TP_TRY(check_results(b->body.function, err));
     /* the indexes point into the memory that is freed with the scratch */
     tp_index_fini(&b->values);
     tp_index_fini(&b->nodes);
     tp_index_fini(&b->results);
     return tp_body_seal(&b->body, out, err);
+}
+
+troupe_status tp_builder_seal(troupe_builder **builder, struct tp_function **out,
+                              troupe_error *err)
+{
+    const troupe_status status = check_results((*builder)->body.function, err);
+    if (status < 0) troupe_builder_destroy(builder);
+    return status < 0 ? status : tp_builder_sign(builder, out, err);
 }
 
 troupe_status troupe_builder_finish(troupe_builder **builder, troupe_function **out,

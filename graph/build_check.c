@@ -19,7 +19,7 @@ static troupe_status fail_op(const troupe_builder *b, const char *name, troupe_e
         tp_nearest_offer(&nearest, op->name);
     for (size_t i = 0; b->finder.name && (other = b->finder.name(b->finder.arg, i)); i++)
         tp_nearest_offer(&nearest, other);
-    return tp_fail(err, TROUPE_NOT_FOUND, "there is no operator '%.60s'%s", name,
+    return tp_fail(err, TROUPE_NOT_FOUND, "there is no operator or function '%.60s'%s", name,
                    tp_nearest_text(&nearest).text);
 }
 
