@@ -311,11 +311,11 @@ END_TEST
 
 struct heard {
     int lines; /* not atomic: the sink is called by one thread at a time */
-    enum tp_level level;
+    troupe_level level;
     char id[32], line[2100];
 };
 
-static void hear(void *arg, enum tp_level level, const char *id, const char *line)
+static void hear(void *arg, troupe_level level, const char *id, const char *line)
 {
     struct heard *heard = arg;
     heard->lines++;
@@ -366,7 +366,7 @@ START_TEST(a_line_that_is_too_long_is_cut)
 }
 END_TEST
 
-static void hear_and_talk(void *arg, enum tp_level level, const char *id, const char *line)
+static void hear_and_talk(void *arg, troupe_level level, const char *id, const char *line)
 {
     hear(arg, level, id, line);
     tp_log(ERROR, "nested", "from the sink");
