@@ -2,12 +2,12 @@
  *
  * graph/placer.h - which graph node goes on which device, and why.
  *
- * Three layers, the first that speaks wins: assigned (arguments and results with a device of their
- * own) > resource (a handle lives where it lives) > requested (a rule of the caller's, then the
- * graph node's own annotation). Colocation is union-find. An annotation that cannot be honoured is
- * an error that names the graph node, what it asked for, what is there and which rule is in the way; with
- * `soft` it is relaxed (id, then type) and listed. Nothing depends on anything but the arguments: the
- * same input gives the same placement.
+ * Three layers, the first that speaks wins: assigned (arguments and results with a device of
+ * their own) > resource (a handle lives where it lives) > requested (a rule of the caller's,
+ * then the graph node's own annotation). Colocation is union-find. An annotation that cannot be
+ * honoured is an error that names the graph node, what it asked for, what is there and which
+ * rule is in the way; with `soft` it is relaxed (id, then type) and listed. Nothing depends on
+ * anything but the arguments: the same input gives the same placement.
  */
 #ifndef TP_GRAPH_PLACER_H
 #define TP_GRAPH_PLACER_H
@@ -24,9 +24,11 @@ enum tp_why {
     TP_WHY_RULE,       /* rule `detail` of the caller's list */
     TP_WHY_ANNOTATION, /* its own wish */
     TP_WHY_WITH,       /* placed with graph node `detail` */
-    TP_WHY_METADATA,   /* a shape-like op follows its input (graph node `detail`) */
-    TP_WHY_IDENTITY,   /* a copy between two graph nodes on one device follows its input */
-    TP_WHY_CONSUMERS,  /* it has no inputs, and all who use it are there (`detail`: one of them) */
+    TP_WHY_METADATA,   /* a shape-like op follows its input, which graph node `detail` makes;
+                        * TP_NO_NODE: which is an argument with a device of its own */
+    TP_WHY_IDENTITY,   /* a copy between two that were asked for there; `detail` as above */
+    TP_WHY_CONSUMERS,  /* it has no inputs, and all who use it are there (`detail`: one of them;
+                        * TP_NO_NODE: results) */
     TP_WHY_CUT,        /* share `detail` of the work, in order, when nothing was annotated */
     TP_WHY_DEFAULT,    /* the default device of the call */
     TP_WHY_PRIORITY,   /* the best device type that has a kernel */
@@ -35,12 +37,12 @@ enum tp_why {
 
 struct tp_reason {
     enum tp_why why;
-    uint32_t detail;  /* a graph node or a rule, by `why` */
-    bool relaxed;     /* the wish was not kept to the letter; see relaxations */
+    uint32_t detail; /* a graph node or a rule, by `why` */
+    bool relaxed;    /* the wish was not kept to the letter; see relaxations */
 };
 
-/* A rule of the caller's: PATTERN (a glob over graph node names; "op:GLOB" over operators; "path/ *"
- * style prefixes come from inlining) -> device. */
+/* A rule of the caller's: PATTERN (a glob over graph node names; "op:GLOB" over operators;
+ * "path/ *" style prefixes come from inlining) -> device. */
 struct tp_rule {
     const char *pattern;
     struct tp_name device;
@@ -52,8 +54,9 @@ struct tp_rules {
     char *text; /* owns the patterns */
     char *source;
 };
-/* Rules from text: one a line, "PATTERN DEVICE", "#" begins a comment; the first match wins. Errors
- * begin with "source:line: ". */
+/* Rules from text: one a line, "PATTERN DEVICE"; a word that begins with "#" begins a comment.
+ * The first match wins, also over the graph node's own wish; with the device "/" it asks for
+ * nothing. Errors begin with "source:line: ". */
 troupe_status tp_rules_read(const char *source, const char *text, size_t size,
                             struct tp_rules **out, troupe_error *err) TROUPE_MUST_CHECK;
 void tp_rules_destroy(struct tp_rules **rules);
@@ -61,27 +64,33 @@ void tp_rules_destroy(struct tp_rules **rules);
 /* What may go where. */
 struct tp_place_env {
     const struct tp_devices *devices;
-    uint32_t default_device;    /* unannotated graph nodes prefer it; its task completes names */
-    /* Priority (0 or more) of op's kernel on devices of that type, below 0 when there is none. */
+    uint32_t default_device; /* unannotated graph nodes prefer it, partial wishes its task; or
+                              * TP_NO_DEVICE */
+    /* Priority (0 or more) of op's kernel on devices of that type; below 0: there is none. */
     int (*kernel)(void *arg, const struct tp_op *op, const char *device_type);
     void *arg;
-    const uint32_t *arg_devices;    /* per argument: a device, or TP_NO_DEVICE; NULL: none has one */
-    const uint32_t *result_devices; /* per result, likewise */
-    const struct tp_rules *rules;   /* NULL: none */
+    const char *const *types; /* all types that there are kernels for, NULL behind them: for
+                               * messages; NULL: those of the devices */
+    /* Per argument and per result: a device, or TP_NO_DEVICE. NULL: none has one. */
+    const uint32_t *arg_devices, *result_devices;
+    const struct tp_rules *rules; /* NULL: none */
     bool soft;
-    bool cut; /* no rule matched and nothing was annotated: cut the graph nodes over all devices of the best
-               * type in order, by balanced work */
+    bool cut; /* no rule matched and nothing was annotated: cut the graph nodes over all devices
+               * of the best type in order, by balanced work */
 };
 
 struct tp_placement {
     uint32_t n_nodes;
-    uint32_t *device;         /* per graph node: index into env->devices */
+    uint32_t *device; /* per graph node: index into env->devices */
+    uint32_t *group;  /* per graph node: the first of those that were placed as one with it */
     struct tp_reason *reason; /* per graph node */
     char **relaxations;       /* sentences: what soft placement did not keep */
     size_t n_relaxations;
 };
 
-/* `function` has no calls (tp_inline). */
+/* `function` has no calls (tp_inline). NOT_FOUND: a device that was asked for is not there.
+ * UNSUPPORTED: no device has a kernel. INVALID: wishes that contradict each other or what there
+ * are kernels for. */
 troupe_status tp_place(const struct tp_function *function, const struct tp_place_env *env,
                        struct tp_placement **out, troupe_error *err) TROUPE_MUST_CHECK;
 void tp_placement_destroy(struct tp_placement **placement);
@@ -90,9 +99,10 @@ void tp_placement_destroy(struct tp_placement **placement);
 size_t tp_reason_show(const struct tp_function *function, const struct tp_place_env *env,
                       const struct tp_placement *placement, uint32_t node, char *text,
                       size_t size);
-/* The chain of rules for one graph node, a line each: what was asked for, which groups it joined,
- * what was possible, what decided. */
-troupe_status tp_place_explain(const struct tp_function *function, const struct tp_place_env *env,
+/* The chain of rules for one graph node, a line each: what was asked for, which groups it
+ * joined, what was possible, what decided. */
+troupe_status tp_place_explain(const struct tp_function *function,
+                               const struct tp_place_env *env,
                                const struct tp_placement *placement, uint32_t node, char **out,
                                troupe_error *err) TROUPE_MUST_CHECK;
 
