@@ -158,7 +158,7 @@ size_t tp_name_show(const struct tp_name *name, char *text, size_t size)
 
 struct tp_name_text tp_name_text(const struct tp_name *name)
 {
-    struct tp_name_text out;
+    struct tp_name_text out = {""};
     tp_name_show(name, out.text, sizeof(out.text));
     return out;
 }
