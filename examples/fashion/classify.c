@@ -43,7 +43,7 @@ struct classifier {
 static troupe_status fail(troupe_error *err, const char *what, const char *path)
 {
     err->code = TROUPE_INVALID;
-    snprintf(err->text, sizeof(err->text), "%s: %s", path, what);
+    snprintf(err->text, sizeof(err->text), "%.180s: %s", path, what);
     return err->code;
 }
 
