@@ -33,7 +33,7 @@ caught_by() {
 bad=0
 while IFS=$'\t' read -r number fault suites; do
     case $number in '#'* | '') continue ;; esac
-    mapfile -t files < <(cd "$TOP" && grep -lrE --include='*.c' "TP_MUTANT == $number\b" \
+    mapfile -t files < <(cd "$TOP" && grep -lrE --include='*.c' "TP_MUTANT [!=]= $number\b" \
         base tensor graph rewrite kernels exec messages actors)
     if [ ${#files[@]} = 0 ]; then
         echo "mutants: no file has fault $number, \"$fault\""
