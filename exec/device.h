@@ -42,6 +42,7 @@ struct tp_device {
     char brief[TP_NAME_JOB + 12]; /* "cpu:0" */
     int threads, permits;         /* at least 1 */
     struct tp_pool *pool;
+    struct tp_team *team; /* NULL: one thread */
     uint64_t incarnation; /* never 0 */
     void *private_state;  /* kind->size bytes, or NULL */
 };

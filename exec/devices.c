@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/fail.h"
+#include "exec/team.h"
 
 #define ENTRY_SIZE  256
 #define MAX_THREADS 1024
@@ -234,6 +235,8 @@ troupe_status tp_device_new(struct tp_device **out, const struct tp_device_wish 
     device->permits = wish->permits > 0 ? wish->permits : device->threads;
     device->incarnation = new_incarnation();
     TP_TRY(tp_pool_new(&device->pool, device->brief, wish->memory, err));
+    if (device->threads > 1)
+        TP_TRY(tp_team_new(&device->team, device->threads, device->brief, err));
     if (kind->size && !(device->private_state = tp_alloc(kind->size)))
         return tp_fail_memory(err, kind->size);
     if (kind->open) TP_TRY(kind->open(device, err));
@@ -249,6 +252,7 @@ void tp_device_destroy(struct tp_device **at)
     *at = NULL;
     if (!device) return;
     if (device->kind && device->kind->close) device->kind->close(device);
+    tp_team_destroy(&device->team);
     tp_pool_release(&device->pool);
     tp_free(device->private_state);
     tp_free(device);
