@@ -23,19 +23,28 @@ static troupe_status run_single(const struct tp_launch *launch, troupe_error *er
     return TROUPE_OK;
 }
 
-troupe_status tp_unary_prepare(struct tp_prepare *prepare, const struct tp_loops1 *loops,
-                               troupe_error *err)
+troupe_status tp_unary_prepare_with(struct tp_prepare *prepare, const struct tp_loops1 *loops,
+                                    double a, double b, troupe_error *err)
 {
     const struct tp_infer *node = &prepare->node;
     struct single *s = tp_kernel_state(prepare, sizeof(*s), err);
     if (!s) return TROUPE_EXHAUSTED;
     s->loop = loops->of[node->inputs[0]->dtype];
     s->n = tp_shape_count_known(&node->inputs[0]->shape);
-    for (size_t i = 0; i < TP_COUNT(s->params); i++)
-        if (loops->params[i])
-            s->params[i] = tp_float(node, loops->params[i], loops->otherwise[i]);
+    s->params[0] = a;
+    s->params[1] = b;
     prepare->run = run_single;
     return TROUPE_OK;
+}
+
+troupe_status tp_unary_prepare(struct tp_prepare *prepare, const struct tp_loops1 *loops,
+                               troupe_error *err)
+{
+    double params[2] = {0, 0};
+    for (size_t i = 0; i < TP_COUNT(params); i++)
+        if (loops->params[i])
+            params[i] = tp_float(&prepare->node, loops->params[i], loops->otherwise[i]);
+    return tp_unary_prepare_with(prepare, loops, params[0], params[1], err);
 }
 
 /* --- two inputs

@@ -41,6 +41,9 @@ struct tp_pair {
 /* For rows: set state and run. */
 troupe_status tp_unary_prepare(struct tp_prepare *prepare, const struct tp_loops1 *loops,
                                troupe_error *err);
+/* The same with the numbers at hand. */
+troupe_status tp_unary_prepare_with(struct tp_prepare *prepare, const struct tp_loops1 *loops,
+                                    double a, double b, troupe_error *err);
 troupe_status tp_binary_prepare(struct tp_prepare *prepare, const struct tp_loops2 *loops,
                                 troupe_error *err);
 /* Run a pair on any memory. */

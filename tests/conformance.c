@@ -122,6 +122,7 @@ static void fail_as_the_sample_says(struct op_case *c, const char *what)
     if (what[0] != ' ' && status == TROUPE_OK) return; /* the type makes it work */
     case_must(status == TROUPE_INVALID || status == TROUPE_UNSUPPORTED, "%s [%s]: status %s",
               what, c->sample->attrs ? c->sample->attrs : "", troupe_status_name(status));
+    if (what[0] != ' ') return; /* another type may fail for another reason */
     case_must(strstr(err.text, c->sample->fails) != NULL, "%s: no '%s' in '%s'", what,
               c->sample->fails, err.text);
 }
@@ -222,13 +223,23 @@ END_TEST
 
 /* --- references
  * ------------------------------------------------------------------------------- */
+/* Doubles hold all that is in the inputs. */
+static bool is_exact(const struct op_case *c)
+{
+    for (size_t i = 0; i < c->n_inputs; i++)
+        for (size_t j = 0; c->inputs[i] && j < c->inputs[i]->count; j++)
+            if (fabs(op_case_at(c->inputs[i], j)) > 9e15) return false;
+    return true;
+}
+
 static void agree_with_doubles(struct op_case *c, const char *what)
 {
     const struct tp_port *first = &c->op->inputs[0];
     struct op_case wide;
     size_t at;
     if (!(first->types & TP_TYPE(F64)) || !first->same || !c->inputs[0])
-        return; /* there are none */
+        return;                                            /* there are none */
+    if (strncmp(c->sample->inputs, "f32", 3) != 0) return; /* it is about its own type */
     if (c->n_results == 0 || !run_plainly(c, what)) return;
     if (!op_case_widen(&wide, c)) return;
     if (run_plainly(&wide, what)) {
@@ -248,7 +259,8 @@ END_TEST
 static void agree_with_reference(struct op_case *c, const char *what)
 {
     size_t at;
-    if (!op_reference_has(c->op->name) || !run_plainly(c, what)) return; /* it has none */
+    if (!op_reference_has(c->op->name) || !is_exact(c) || !run_plainly(c, what))
+        return; /* it has none */
     for (size_t i = 0; i < c->n_results; i++) {
         troupe_tensor *want = op_reference_run(c, i);
         case_must(op_case_close(c->results[i], want, 32, &at),
