@@ -59,6 +59,18 @@ static inline void tp_actor_init(struct tp_actor *actor, const struct tp_role *r
     atomic_init(&actor->box, TP_ASLEEP);
 }
 
+/* What was taken out of a box: newest first becomes oldest first. */
+static inline struct tp_message *tp_mail_in_order(struct tp_message *list)
+{
+    struct tp_message *out = NULL;
+    for (struct tp_message *next; list; list = next) {
+        next = list->next;
+        list->next = out;
+        out = list;
+    }
+    return out;
+}
+
 /* Move *message to an actor; *message is NULL afterwards. Never blocks, never fails, never
  * allocates. `seat` is the calling thread's. */
 void tp_post(struct tp_seat *seat, struct tp_actor *to, struct tp_message **message);

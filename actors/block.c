@@ -6,6 +6,7 @@
 
 #include "actors/call.h"
 #include "base/alloc.h"
+#include "base/carve.h"
 #include "base/fail.h"
 #include "tensor/tensor.h"
 
@@ -21,39 +22,28 @@ bool tp_count_failed(struct tp_count *count, const troupe_error *error)
     return true;
 }
 
-struct cursor {
-    char *at; /* NULL: only count */
-    size_t size;
-};
-
-static void *carve(struct cursor *cursor, size_t n, size_t size)
-{
-    void *here = cursor->at ? cursor->at + cursor->size : NULL;
-    cursor->size += (n * size + TP_ALIGN - 1) / TP_ALIGN * TP_ALIGN;
-    return here;
-}
-
 /* The one place that knows how a block's parts lie; the frames' arrays follow. */
 static void carve_all(struct tp_block *block, const struct tp_instance *instance,
-                      struct cursor *cursor)
+                      struct tp_carve *carve)
 {
     const struct tp_partition *partition = instance->plan->partition;
-    carve(cursor, 1, sizeof *block);
-    block->shards = carve(cursor, partition->n_shards, sizeof *block->shards);
-    block->edges = carve(cursor, partition->n_edges, sizeof *block->edges);
-    block->ends = carve(cursor, partition->n_shards, 1);
-    block->seen = carve(cursor, partition->n_edges, 1);
-    block->results = carve(cursor, instance->plan->body->n_results, sizeof(troupe_tensor *));
+    tp_carve(carve, 1, sizeof *block, TP_ALIGN);
+    block->shards = tp_carve(carve, partition->n_shards, sizeof *block->shards, TP_ALIGN);
+    block->edges = tp_carve(carve, partition->n_edges, sizeof *block->edges, TP_ALIGN);
+    block->ends = tp_carve(carve, partition->n_shards, 1, TP_ALIGN);
+    block->seen = tp_carve(carve, partition->n_edges, 1, TP_ALIGN);
+    block->results =
+        tp_carve(carve, instance->plan->body->n_results, sizeof(troupe_tensor *), TP_ALIGN);
 }
 
 static size_t block_size(const struct tp_instance *instance)
 {
-    struct cursor cursor = {0};
+    struct tp_carve carve = {0};
     struct tp_block counted;
-    carve_all(&counted, instance, &cursor);
+    carve_all(&counted, instance, &carve);
     for (uint32_t i = 0; i < instance->plan->partition->n_shards; i++)
-        cursor.size += tp_frame_size(instance->programs[i]);
-    return cursor.size;
+        carve.size += tp_frame_size(instance->programs[i]);
+    return carve.size;
 }
 
 static troupe_status block_fill(struct tp_block *block, struct tp_instance *instance,
@@ -78,10 +68,10 @@ troupe_status tp_block_new(struct tp_instance *instance, struct tp_device_actor 
     struct tp_block *block = tp_alloc_aligned(TP_ALIGN, size);
     if (!block) return tp_fail_memory(err, size);
     memset(block, 0, size);
-    struct cursor cursor = {(char *)block, 0};
-    carve_all(block, instance, &cursor);
+    struct tp_carve carve = {(char *)block, 0};
+    carve_all(block, instance, &carve);
     block->instance = tp_instance_retain(instance);
-    troupe_status status = block_fill(block, instance, cursor.size, devices, err);
+    troupe_status status = block_fill(block, instance, carve.size, devices, err);
     if (status < 0)
         tp_block_destroy(&block);
     else

@@ -143,17 +143,6 @@ static void take_done(struct troupe_caller *caller, struct tp_pending *pending)
     tp_caller_release(caller, pending);
 }
 
-static struct tp_message *turn_round(struct tp_message *list)
-{
-    struct tp_message *out = NULL;
-    for (struct tp_message *next; list; list = next) {
-        next = list->next;
-        list->next = out;
-        out = list;
-    }
-    return out;
-}
-
 size_t tp_caller_take(struct troupe_caller *caller)
 {
     size_t n = 0;
@@ -161,7 +150,7 @@ size_t tp_caller_take(struct troupe_caller *caller)
     if (caller->pinned) retire_pinned(caller);
     /* relaxed: a look; the exchange is acq_rel */
     if (atomic_load_explicit(&caller->inbox.box, memory_order_relaxed) == TP_ASLEEP) return 0;
-    struct tp_message *list = turn_round(
+    struct tp_message *list = tp_mail_in_order(
         atomic_exchange_explicit(&caller->inbox.box, TP_ASLEEP, memory_order_acq_rel));
     for (struct tp_message *next; list; list = next, n++) {
         next = list->next;
@@ -210,12 +199,9 @@ bool tp_caller_wait(struct troupe_caller *caller, bool (*ended)(void *arg), void
 /* -- Cancelling, on any thread
  * ------------------------------------------------------------------------ */
 
-#define SLOT_BITS       17
-#define GENERATION_BITS 37
-
 struct tp_pending *tp_caller_slot(struct troupe_caller *caller, uint64_t call)
 {
-    uint64_t slot = call >> GENERATION_BITS & ((1u << SLOT_BITS) - 1);
+    uint64_t slot = tp_call_slot(call);
     /* acquire: pairs with the release when the chunk was made */
     struct tp_pending *chunk =
         atomic_load_explicit(&caller->chunks[slot / TP_CHUNK], memory_order_acquire);
@@ -283,7 +269,7 @@ void tp_caller_cancel_children(struct troupe_runtime *runtime, uint64_t parent,
 void tp_caller_cancel(struct troupe_caller *caller, uint64_t call, troupe_status code)
 {
     struct tp_pending *pending = tp_caller_slot(caller, call);
-    if (!pending || !tp_pending_pin(pending, call & ((1ull << GENERATION_BITS) - 1))) return;
+    if (!pending || !tp_pending_pin(pending, tp_call_generation(call))) return;
     post_cancel(pending, code);
     tp_caller_cancel_children(caller->runtime, call, code);
 }

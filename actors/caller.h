@@ -16,13 +16,33 @@
 #include "actors/call.h"
 #include "actors/stage.h"
 
-#define TP_CALLERS_MAX 1023 /* with numbers; threads in troupe_run need none */
-#define TP_CHUNK       512  /* slots that are made at once */
-#define TP_CHUNKS      256
-#define TP_CACHE       64 /* instances that a caller remembers */
-#define TP_CACHE_WAYS  4
+#define TP_SLOT_BITS       17
+#define TP_GENERATION_BITS 37
+#define TP_CALLERS_MAX     1023 /* with numbers; threads in troupe_run need none */
+#define TP_CHUNK           512  /* slots that are made at once */
+#define TP_CHUNKS          256
+#define TP_CACHE           64 /* instances that a caller remembers */
+#define TP_CACHE_WAYS      4
 
 struct troupe_runtime;
+
+static inline uint64_t tp_call_generation(uint64_t call)
+{
+    return call & ((UINT64_C(1) << TP_GENERATION_BITS) - 1);
+}
+static inline uint64_t tp_call_slot(uint64_t call)
+{
+    return call >> TP_GENERATION_BITS & ((UINT64_C(1) << TP_SLOT_BITS) - 1);
+}
+static inline uint64_t tp_call_caller(uint64_t call)
+{
+    return call >> (TP_GENERATION_BITS + TP_SLOT_BITS);
+}
+static inline uint64_t tp_call_number(uint64_t caller, uint64_t slot, uint64_t generation)
+{
+    return caller << (TP_GENERATION_BITS + TP_SLOT_BITS) | slot << TP_GENERATION_BITS |
+           generation;
+}
 
 /* An instance that this caller has used, by what it was asked for. */
 struct tp_known {

@@ -78,7 +78,7 @@ static void put_caller(struct troupe_caller *caller)
 
 struct troupe_caller *tp_runtime_caller(troupe_runtime *runtime, uint64_t call)
 {
-    uint64_t index = call >> 54;
+    uint64_t index = tp_call_caller(call);
     if (index >= TP_CALLERS_MAX) return NULL;
     return atomic_load_explicit(&runtime->numbered[index], memory_order_acquire);
 }
@@ -258,8 +258,8 @@ static troupe_status await(struct troupe_caller *caller, uint64_t call, struct a
     out->caller = caller;
     out->ended = atomic_load_explicit(&caller->ended, memory_order_relaxed);
     if (!call) return TROUPE_OK;
-    out->generation = call & ((1ull << 37) - 1);
-    out->pending = call >> 54 == caller->index ? tp_caller_slot(caller, call) : NULL;
+    out->generation = tp_call_generation(call);
+    out->pending = tp_call_caller(call) == caller->index ? tp_caller_slot(caller, call) : NULL;
     if (!out->pending) return TROUPE_NOT_FOUND;
     uint64_t now =
         tp_word_generation(atomic_load_explicit(&out->pending->word, memory_order_relaxed));
@@ -319,8 +319,7 @@ troupe_status troupe_progress(troupe_runtime *runtime, uint64_t call, uint64_t *
     if (tp_runtime_forked(runtime)) return TROUPE_INVALID;
     struct troupe_caller *caller = tp_runtime_caller(runtime, call);
     struct tp_pending *pending = caller ? tp_caller_slot(caller, call) : NULL;
-    if (!pending || !tp_pending_pin(pending, call & ((1ull << 37) - 1)))
-        return TROUPE_NOT_FOUND;
+    if (!pending || !tp_pending_pin(pending, tp_call_generation(call))) return TROUPE_NOT_FOUND;
     /* acquire: pairs with the release when the rendezvous started its shards; the pin keeps the
      * block */
     struct tp_block *block = atomic_load_explicit(&pending->watched, memory_order_acquire);

@@ -129,18 +129,6 @@ void tp_stage_handle(struct tp_seat *seat, struct tp_actor *actor, struct tp_mes
     tp_message_drop(message);
 }
 
-/* Newest first becomes oldest first. */
-static struct tp_message *turn_round(struct tp_message *list)
-{
-    struct tp_message *out = NULL;
-    for (struct tp_message *next; list; list = next) {
-        next = list->next;
-        list->next = out;
-        out = list;
-    }
-    return out;
-}
-
 /* Back to sleep, unless mail came: then it is runnable again, here. The last word goes out in
  * between: after the exchange nothing of a sleeping actor is touched, and an actor that got
  * mail is one whose receiver waits for it to be handled. */
@@ -162,7 +150,7 @@ static void end_turn(struct tp_seat *seat, struct tp_actor *actor)
 static void run_turn(struct tp_seat *seat, struct tp_actor *actor)
 {
     struct tp_message *mail = atomic_exchange_explicit(&actor->box, NULL, memory_order_acq_rel);
-    if (mail->next) mail = turn_round(mail);
+    if (mail->next) mail = tp_mail_in_order(mail);
     seat->running = actor;
     seat->tick++;
     for (struct tp_message *next; mail; mail = next) {

@@ -12,9 +12,7 @@
 #include "base/fail.h"
 #include "tensor/tensor.h"
 
-#define GENERATION_BITS 37
-#define SLOT_BITS       17
-#define GENERATION_LAST ((1ull << GENERATION_BITS) - 1)
+#define GENERATION_LAST ((UINT64_C(1) << TP_GENERATION_BITS) - 1)
 
 /* -- Slots
  * ------------------------------------------------------------------------------------------ */
@@ -69,8 +67,7 @@ static troupe_status take_slot(struct troupe_caller *caller, struct tp_pending *
 static void set_alive(struct troupe_caller *caller, struct tp_pending *pending, uint64_t parent)
 {
     uint64_t word = atomic_load_explicit(&pending->word, memory_order_relaxed);
-    uint64_t number = (uint64_t)caller->index << (GENERATION_BITS + SLOT_BITS) |
-                      (uint64_t)pending->slot << GENERATION_BITS | tp_word_generation(word);
+    uint64_t number = tp_call_number(caller->index, pending->slot, tp_word_generation(word));
     atomic_store_explicit(&pending->id, number, memory_order_relaxed);
     atomic_store_explicit(&pending->parent, parent, memory_order_relaxed);
     if (parent) {

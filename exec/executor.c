@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/carve.h"
 #include "base/clock.h"
 #include "base/fail.h"
 #include "exec/dynamic.h"
@@ -20,29 +21,17 @@ static size_t round_up(size_t n)
     return (n + TP_ALIGN - 1) / TP_ALIGN * TP_ALIGN;
 }
 
-struct cursor {
-    char *at; /* NULL: only count */
-    size_t size;
-};
-
-static void *carve(struct cursor *cursor, size_t n, size_t size)
-{
-    void *here = cursor->at ? cursor->at + cursor->size : NULL;
-    cursor->size += (n * size + 15) / 16 * 16;
-    return here;
-}
-
 /* The one place that knows how the arrays lie. */
 static size_t carve_all(struct tp_frame *frame, const struct tp_program *program, void *memory)
 {
-    struct cursor cursor = {memory, 0};
-    frame->values = carve(&cursor, program->n_slots, sizeof *frame->values);
-    frame->owners = carve(&cursor, program->n_owners, sizeof(troupe_tensor *));
-    frame->types = carve(&cursor, program->n_dynamic, sizeof *frame->types);
-    frame->spares = carve(&cursor, program->n_spares, sizeof(struct tp_spares *));
-    frame->arrived = carve(&cursor, program->n_edges, 1);
-    frame->results = carve(&cursor, program->n_results, sizeof(troupe_tensor *));
-    return round_up(cursor.size);
+    struct tp_carve carve = {memory, 0};
+    frame->values = tp_carve(&carve, program->n_slots, sizeof *frame->values, 16);
+    frame->owners = tp_carve(&carve, program->n_owners, sizeof(troupe_tensor *), 16);
+    frame->types = tp_carve(&carve, program->n_dynamic, sizeof *frame->types, 16);
+    frame->spares = tp_carve(&carve, program->n_spares, sizeof(struct tp_spares *), 16);
+    frame->arrived = tp_carve(&carve, program->n_edges, 1, 16);
+    frame->results = tp_carve(&carve, program->n_results, sizeof(troupe_tensor *), 16);
+    return round_up(carve.size);
 }
 
 size_t tp_frame_size(const struct tp_program *program)
