@@ -9,6 +9,7 @@
 #include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "bench/bench.h"
@@ -118,39 +119,79 @@ static troupe_status call_many(void *arg, uint64_t times, troupe_error *err)
 /* -- from two threads ------------------------------------------------------------------------
  */
 
+/* A second thread that calls when it is told to. It stays, so that batches do not pay for its
+ * start. */
 struct helper {
-    void *arg;
-    uint64_t times;
-    troupe_status status;
+    struct subject *subject;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    uint64_t times; /* to do; 0: nothing */
+    bool quit;
+    troupe_status status; /* of the last times */
     troupe_error error;
 };
 
 static void *help(void *arg)
 {
-    struct helper *helper = arg;
-    helper->status = subject_run(helper->arg, helper->times, &helper->error);
+    struct helper *h = arg;
+    pthread_mutex_lock(&h->lock);
+    while (!h->quit) {
+        if (h->times) {
+            pthread_mutex_unlock(&h->lock);
+            h->status = subject_run(h->subject, h->times, &h->error);
+            pthread_mutex_lock(&h->lock);
+            h->times = 0;
+            pthread_cond_broadcast(&h->changed);
+        } else {
+            pthread_cond_wait(&h->changed, &h->lock);
+        }
+    }
+    pthread_mutex_unlock(&h->lock);
     return NULL;
+}
+
+static void tell(struct helper *h, uint64_t times, bool quit)
+{
+    pthread_mutex_lock(&h->lock);
+    h->times = times;
+    h->quit = quit;
+    pthread_cond_broadcast(&h->changed);
+    pthread_mutex_unlock(&h->lock);
+}
+
+static void await(struct helper *h)
+{
+    pthread_mutex_lock(&h->lock);
+    while (h->times)
+        pthread_cond_wait(&h->changed, &h->lock);
+    pthread_mutex_unlock(&h->lock);
 }
 
 static troupe_status run_on_two_threads(void *arg, uint64_t times, troupe_error *err)
 {
-    struct helper helper = {.arg = arg, .times = times};
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, help, &helper) != 0)
-        return bench_fail(err, TROUPE_EXHAUSTED, "no thread");
-    troupe_status status = subject_run(arg, times, err);
-    pthread_join(thread, NULL);
-    if (status >= 0 && helper.status < 0)
-        status = bench_fail(err, helper.status, "%s", helper.error.text);
+    struct helper *h = arg;
+    tell(h, times, false);
+    troupe_status status = subject_run(h->subject, times, err);
+    await(h);
+    if (status >= 0 && h->status < 0) status = bench_fail(err, h->status, "%s", h->error.text);
     return status;
 }
 
-static void scale_threads(struct bench *b, const struct subject *s)
+static void scale_threads(struct bench *b, struct subject *s)
 {
-    const struct bench_work one = {.unit = "us", .fn = subject_run, .arg = (void *)s};
+    struct helper helper = {
+        .subject = s, .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    const struct bench_work one = {.unit = "us", .fn = subject_run, .arg = s};
     const struct bench_work two = {
-        .unit = "us", .per = 2, .fn = run_on_two_threads, .arg = (void *)s};
+        .unit = "us", .per = 2, .fn = run_on_two_threads, .arg = &helper};
+    if (pthread_create(&helper.thread, NULL, help, &helper) != 0) {
+        b->failures++;
+        return;
+    }
     bench_speedup(b, "scale.threads", &one, &two);
+    tell(&helper, 0, true);
+    pthread_join(helper.thread, NULL);
 }
 
 /* -- two shards at once ----------------------------------------------------------------------
