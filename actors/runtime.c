@@ -179,6 +179,8 @@ static troupe_status open_all(struct troupe_runtime *runtime, const troupe_optio
 
 static void free_all(struct troupe_runtime *runtime)
 {
+    /* A worker may still be on its way out of the post that told a caller of its last call. */
+    if (runtime->stage) tp_stage_stop(runtime->stage);
     for (size_t i = 0; i < runtime->n_all; i++)
         tp_caller_destroy(&runtime->all[i]);
     tp_free((void *)runtime->all);

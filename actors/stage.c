@@ -434,16 +434,21 @@ troupe_status tp_stage_open(struct tp_stage **out, const struct tp_stage_options
     return status;
 }
 
-void tp_stage_close(struct tp_stage **at)
+void tp_stage_stop(struct tp_stage *stage)
 {
-    struct tp_stage *stage = *at;
-    *at = NULL;
-    if (!stage) return;
     atomic_store_explicit(&stage->stop, true, memory_order_seq_cst);
     for (int i = 0; i < stage->workers; i++) {
         struct tp_seat *seat = atomic_load_explicit(&stage->seats[i], memory_order_acquire);
         if (seat) tp_stage_unpark(NULL, seat);
         tp_thread_join(&stage->threads[i]);
     }
+}
+
+void tp_stage_close(struct tp_stage **at)
+{
+    struct tp_stage *stage = *at;
+    *at = NULL;
+    if (!stage) return;
+    tp_stage_stop(stage);
     stage_free(stage);
 }

@@ -100,7 +100,10 @@ struct tp_stage {
 
 troupe_status tp_stage_open(struct tp_stage **out, const struct tp_stage_options *options,
                             troupe_error *err) TROUPE_MUST_CHECK;
-/* No actor may be runnable any more. Ends the workers, frees the seats. */
+/* End the workers: after that no thread of ours touches an actor. No actor may be runnable any
+ * more. Again: nothing. */
+void tp_stage_stop(struct tp_stage *stage);
+/* Stop, and free the seats. */
 void tp_stage_close(struct tp_stage **stage);
 
 /* A seat for the calling thread. EXHAUSTED: TP_SEATS_MAX are taken. */
