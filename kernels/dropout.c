@@ -50,7 +50,6 @@ const struct tp_op tp_op_Dropout = {
     .results = results,
     .attrs = attrs,
     .infer = infer,
-    .cpu = run,
-    .view = true,
+    .cpu = run, /* no view: a training_mode that is not constant has to be looked at */
     .samples = samples,
 };
