@@ -158,17 +158,23 @@ troupe_status tp_onnx_upgrade_batch_normalization(struct tp_onnx_build *build,
     return TROUPE_OK;
 }
 
-/* Below opset 12 it is the identity outside training. The mask was of the input's element type
- * below opset 10. */
+/* Below opset 12 it is the identity outside training; from then on training_mode says whether
+ * it is. The mask was of the input's element type below opset 10. */
 troupe_status tp_onnx_upgrade_dropout(struct tp_onnx_build *build, struct tp_onnx_node *node,
                                       troupe_error *err)
 {
     (void)build;
-    tp_onnx_attr_drop(node, "is_test");
-    tp_onnx_attr_drop(node, "ratio");
+    if (node->version < 12) {
+        tp_onnx_attr_drop(node, "is_test");
+        tp_onnx_attr_drop(node, "ratio");
+    }
     if (node->n_results > 1 && !is_used(node, 1)) node->n_results = 1;
     if (node->n_results > 1 && node->version < 10)
         return tp_fail(err, TROUPE_UNSUPPORTED, "the mask as it was below opset 10");
+    if (node->n_results > 1 || tp_onnx_input(node, 2) != TROUPE_NO_VALUE) return TROUPE_OK;
+    tp_onnx_attr_drop(node, "seed");
+    node->op = "Identity"; /* which shares its input's elements */
+    node->n_inputs = 1;
     return TROUPE_OK;
 }
 
