@@ -126,11 +126,19 @@ static troupe_status launch(struct run *run, const struct tp_node *node,
                                        .n_attrs = node->n_attrs,
                                        .node = node->name,
                                        .device = "cpu:0"};
+    TP_TRY(prepare->run(&launched, err));
     ++*run->ran;
-    return prepare->run(&launched, err);
+    return TROUPE_OK;
 }
 
-/* A result that has its first input's elements shares them. */
+/* The only result has its first input's elements. */
+static bool is_view(const struct tp_node *node)
+{
+    for (uint32_t i = 1; i < node->n_results; i++)
+        if (node->results[i] != TP_NO_VALUE) return false;
+    return node->op->view;
+}
+
 static troupe_status share(struct run *run, const struct tp_node *node,
                            const struct tp_infer *infer, troupe_error *err)
 {
@@ -150,7 +158,7 @@ static troupe_status run_node(struct run *run, const struct tp_node *node, troup
     if (!all_known(&prepare.node)) TP_TRY(describe(run, node, true, &prepare.node, err));
     if (!all_known(&prepare.node))
         return tp_fail(err, TROUPE_INTERNAL, "a shape stays unknown");
-    if (node->op->view) return share(run, node, &prepare.node, err);
+    if (is_view(node)) return share(run, node, &prepare.node, err);
     if (node->op->prepare) TP_TRY(node->op->prepare(&prepare, err));
     troupe_status status = make_results(run, node, &prepare.node, err);
     if (status >= 0) status = launch(run, node, &prepare, err);

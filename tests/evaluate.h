@@ -12,7 +12,7 @@
 
 /* Run a body without calls. args[i] may be NULL where there is a default, and has the declared
  * element type but need not have the declared shape. results[0..n_results) get tensors, the
- * caller's. *ran gets the number of kernels that were launched, also on failure. */
+ * caller's. *ran gets the number of kernels that ran to their end, also on failure. */
 troupe_status evaluate(const struct tp_function *function, const troupe_tensor *const *args,
                        size_t n, troupe_tensor **results, size_t *ran,
                        troupe_error *err) TROUPE_MUST_CHECK;
