@@ -38,50 +38,46 @@ static void enqueue(struct tp_seat *seat, struct tp_actor *actor)
     seat->tail = actor;
 }
 
-/* The actor was asleep and has mail now: exactly one poster gets here. */
-static void wake_actor(struct tp_seat *seat, struct tp_actor *actor)
-{
-    if (actor->role->mail)
-        actor->role->mail(actor, seat);
-    else
-        enqueue(seat, actor);
-}
-
-/* True when the actor was asleep: then it is the caller's to make it runnable. */
+/* Put it into the box. True when the actor was asleep: exactly one poster is told so, and it is
+ * that poster's to make it runnable. */
 static bool put(struct tp_actor *to, struct tp_message *m)
 {
-    uint32_t estimate = m->estimate;
     struct tp_message *old = atomic_load_explicit(&to->box, memory_order_relaxed);
     do
         m->next = old == TP_ASLEEP ? NULL : old;
     while (!atomic_compare_exchange_weak_explicit(&to->box, &old, m, memory_order_seq_cst,
                                                   memory_order_relaxed));
-    if (old != TP_ASLEEP) return false;
-    to->estimate = estimate;
-    return true;
+    return old == TP_ASLEEP;
 }
 
 void tp_post(struct tp_seat *seat, struct tp_actor *to, struct tp_message **message)
 {
     struct tp_message *m = *message;
+    uint32_t estimate = m->estimate;
     *message = NULL;
-    if (TP_UNLIKELY(seat->stage->rehearsal != NULL))
+    if (TP_UNLIKELY(seat->stage->rehearsal != NULL)) {
         tp_rehearsal_post(seat->stage->rehearsal, seat->running, to, m);
-    else if (put(to, m))
-        wake_actor(seat, to);
+    } else if (put(to, m)) {
+        if (to->role->mail) {
+            to->role->mail(to, seat); /* its owner may have taken the mail already */
+        } else {
+            to->estimate = estimate;
+            enqueue(seat, to);
+        }
+    }
 }
 
 void tp_post_outside(struct tp_stage *stage, struct tp_actor *to, struct tp_message **message)
 {
     struct tp_message *m = *message;
+    uint32_t estimate = m->estimate;
     *message = NULL;
+    tp_assert(!to->role->mail);
     if (stage->rehearsal) {
         tp_rehearsal_post(stage->rehearsal, NULL, to, m);
     } else if (put(to, m)) {
-        if (to->role->mail)
-            to->role->mail(to, NULL);
-        else
-            tp_stage_publish(stage, NULL, to, true);
+        to->estimate = estimate;
+        tp_stage_publish(stage, NULL, to, true);
     }
 }
 
