@@ -88,7 +88,7 @@ static troupe_status call_and_wait(void *arg, uint64_t times, troupe_error *err)
     return outcome(&ended, err);
 }
 
-/* As a loop does it that sleeps in poll while workers do the work. */
+/* As a loop does it that sleeps in poll. */
 static troupe_status call_and_poll(void *arg, uint64_t times, troupe_error *err)
 {
     const struct subject *s = arg;
