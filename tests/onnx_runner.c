@@ -2,12 +2,14 @@
  *
  * tests/onnx_runner.c - ONNX's backend tests, each judged by its own data.
  *
- * Usage: onnx_runner [-l FILE] [SUITE...], a suite being a folder of test folders; without any,
- * those of Debian's package libonnx-testdata, and exit 77 where it is absent. A test has
+ * Usage: onnx_runner [-1] [-l FILE] [SUITE...], a suite being a folder of test folders; without
+ * any, those of Debian's package libonnx-testdata, and exit 77 where it is absent. A test has
  * passed, is wrong (other results, or a failure after a kernel ran), or was refused: by a
- * failure before any kernel ran. Refusals are counted by what was missing; -l lists each test's
- * outcome. It fails when a test is wrong, or, with the package's suites, when fewer than LEAST
- * passed.
+ * failure before any kernel ran. The judge, who shares only the kernels with the runtime, runs
+ * each first; then, unless -1 asks for the judge alone, the runtime does, on one device and cut
+ * at random over two, three and four, and must give the judge's very bits. -l lists each test's
+ * outcome and what was missing. It fails when a test is wrong, or, with the package's suites,
+ * when fewer than LEAST passed.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -15,13 +17,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/fail.h"
 #include "tests/evaluate.h"
 #include "tests/onnx_data.h"
+#include "tests/recut.h"
 
 #define DATA  "/usr/share/libonnx-testdata/data/"
 #define LEAST 180
+
+#define CUTS 3 /* seeds for each number of devices */
+#define MOST 4 /* devices */
 
 enum outcome { PASSED, WRONG, REFUSED, OUTCOMES };
 
@@ -31,7 +36,55 @@ struct report {
     FILE *list; /* or NULL */
     const char *suite;
     size_t counts[OUTCOMES], all[OUTCOMES];
+    troupe_runtime *runtime; /* NULL: the judge alone */
+    size_t runs;             /* of the runtime */
 };
+
+/* --- the runtime must give the judge's bits ------------------------------------------- */
+
+static bool same_bits(troupe_tensor **given, troupe_tensor *const *judged, size_t n, char *why,
+                      size_t size)
+{
+    bool same = true;
+    for (size_t i = 0; i < n; i++) {
+        if (same && !troupe_tensor_equal(given[i], judged[i])) {
+            snprintf(why, size, "result %zu has other bits", i);
+            same = false;
+        }
+        troupe_tensor_release(&given[i]);
+    }
+    return same;
+}
+
+static bool run_cut(struct report *report, const struct onnx_test *test, uint64_t seed,
+                    int devices, troupe_tensor *const *judged, char *why, size_t size)
+{
+    TP_OWNED(recut_fini) struct recut recut;
+    troupe_tensor *results[ONNX_VALUES] = {NULL};
+    troupe_error err = {0};
+    report->runs++;
+    troupe_status status = recut_make(test->function, seed, devices, &recut, &err);
+    if (status >= 0)
+        status = recut_run(&recut, report->runtime, (const troupe_tensor *const *)test->inputs,
+                           troupe_function_args(test->function), results, &err);
+    if (status == TROUPE_OK) return same_bits(results, judged, test->n_outputs, why, size);
+    snprintf(why, size, "%s: %.200s", troupe_status_name(status), err.text);
+    return false;
+}
+
+static bool run_cuts(struct report *report, const struct onnx_test *test,
+                     troupe_tensor *const *judged, char *why, size_t size)
+{
+    for (int devices = 1; devices <= MOST; devices++) {
+        for (uint64_t seed = 0; seed < (devices == 1 ? 1 : CUTS); seed++) {
+            char text[240];
+            if (run_cut(report, test, seed, devices, judged, text, sizeof(text))) continue;
+            snprintf(why, size, "cut over %d devices, seed %d: %s", devices, (int)seed, text);
+            return false;
+        }
+    }
+    return true;
+}
 
 /* --- one test ------------------------------------------------------------------------- */
 
@@ -47,7 +100,8 @@ static enum outcome compare(const struct onnx_test *test, troupe_tensor *const *
     return PASSED;
 }
 
-static enum outcome run_test(struct onnx_test *test, char *why, size_t size)
+static enum outcome run_test(struct report *report, struct onnx_test *test, char *why,
+                             size_t size)
 {
     troupe_tensor *results[ONNX_VALUES] = {NULL};
     troupe_error err = {0};
@@ -63,6 +117,8 @@ static enum outcome run_test(struct onnx_test *test, char *why, size_t size)
                  test->n_inputs, results, &ran, &err);
     if (status >= 0) {
         outcome = compare(test, results, why, size);
+        if (outcome == PASSED && report->runtime && !run_cuts(report, test, results, why, size))
+            outcome = WRONG;
     } else {
         outcome = ran > 0 ? WRONG : REFUSED;
         snprintf(why, size, "%s", err.text);
@@ -72,14 +128,14 @@ static enum outcome run_test(struct onnx_test *test, char *why, size_t size)
     return outcome;
 }
 
-static enum outcome judge(const char *folder, char *why, size_t size)
+static enum outcome judge(struct report *report, const char *folder, char *why, size_t size)
 {
     struct onnx_test test;
     troupe_error err = {0};
     enum outcome outcome = REFUSED;
     const troupe_status status = onnx_test_read(&test, folder, &err);
     if (status >= 0)
-        outcome = run_test(&test, why, size);
+        outcome = run_test(report, &test, why, size);
     else
         snprintf(why, size, "%s",
                  err.text +
@@ -95,7 +151,7 @@ static void each_test(void *arg, const char *folder)
     struct report *const report = arg;
     char why[300] = "";
     const char *const name = strrchr(folder, '/') + 1;
-    const enum outcome outcome = judge(folder, why, sizeof(why));
+    const enum outcome outcome = judge(report, folder, why, sizeof(why));
     report->counts[outcome]++;
     report->all[outcome]++;
     if (outcome == WRONG) printf("wrong: %s/%s: %s\n", report->suite, name, why);
@@ -140,13 +196,42 @@ static int run_all(struct report *report, char **folders, int n)
     return bad || report->all[WRONG] > 0;
 }
 
+/* Its devices have a thread each, as the judge has: the number of threads may choose a kernel.
+ */
+static int open_runtime(struct report *report)
+{
+    troupe_options options = TROUPE_OPTIONS_INIT;
+    troupe_error err;
+    options.devices = "cpu:0(threads=1),cpu:1(threads=1),cpu:2(threads=1),cpu:3(threads=1)";
+    if (troupe_open(&report->runtime, &options, &err) == TROUPE_OK) return 0;
+    fprintf(stderr, "onnx_runner: %s\n", err.text);
+    return 1;
+}
+
+/* Every device must have had its share. */
+static int close_runtime(struct report *report)
+{
+    int idle = 0;
+    if (!report->runtime) return 0;
+    printf("%zu runs by the runtime, on 1 to %d devices; shards:", report->runs, MOST);
+    for (size_t i = 0; i < MOST; i++) {
+        troupe_device device = {.size = sizeof(device)};
+        idle |= troupe_device_at(report->runtime, i, &device) != TROUPE_OK || !device.shards;
+        printf(" %zu", (size_t)device.shards);
+    }
+    printf("\n");
+    return (troupe_close(&report->runtime) != TROUPE_OK) | (idle && report->runs > 0);
+}
+
 int main(int argc, char **argv)
 {
     struct report report = {.list = NULL};
-    for (int option; (option = getopt(argc, argv, "l:")) != -1;) {
+    bool alone = false;
+    for (int option; (option = getopt(argc, argv, "1l:")) != -1;) {
+        if (option == '1') alone = true;
         if (option == 'l') report.list = fopen(optarg, "w");
-        if (!report.list) {
-            fprintf(stderr, "usage: onnx_runner [-l FILE] [SUITE...]\n");
+        if (option == '?' || (option == 'l' && !report.list)) {
+            fprintf(stderr, "usage: onnx_runner [-1] [-l FILE] [SUITE...]\n");
             return 2;
         }
     }
@@ -154,7 +239,8 @@ int main(int argc, char **argv)
         printf("skipped: libonnx-testdata is not installed\n");
         return 77;
     }
+    if (!alone && open_runtime(&report) != 0) return 1;
     const int bad = run_all(&report, argv + optind, argc - optind);
     if (report.list) fclose(report.list);
-    return bad;
+    return close_runtime(&report) || bad;
 }
