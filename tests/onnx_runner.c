@@ -9,7 +9,7 @@
  * each first; then, unless -1 asks for the judge alone, the runtime does, on one device and cut
  * at random over two, three and four, and must give the judge's very bits. -l lists each test's
  * outcome and what was missing. It fails when a test is wrong, or, with the package's suites,
- * when fewer than LEAST passed.
+ * when fewer than LEAST passed. Without any argument it is a suite of Check with one test.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -21,6 +21,7 @@
 #include "tests/evaluate.h"
 #include "tests/onnx_data.h"
 #include "tests/recut.h"
+#include "tests/test.h"
 
 #define DATA  "/usr/share/libonnx-testdata/data/"
 #define LEAST 180
@@ -223,6 +224,30 @@ static int close_runtime(struct report *report)
     return (troupe_close(&report->runtime) != TROUPE_OK) | (idle && report->runs > 0);
 }
 
+static int run(struct report *report, bool alone, char **folders, int n)
+{
+    if (!alone && open_runtime(report) != 0) return 1;
+    const int bad = run_all(report, folders, n);
+    return close_runtime(report) || bad;
+}
+
+START_TEST(of_onnx_own_tests_at_least_180_pass_and_none_is_wrong)
+{
+    struct report report = {.list = NULL};
+    ck_assert_int_eq(run(&report, false, NULL, 0), 0);
+}
+END_TEST
+
+static int run_as_suite(void)
+{
+    Suite *s = suite_create("onnx");
+    TCase *t = tcase_create("backend");
+    tcase_set_timeout(t, 240);
+    tcase_add_test(t, of_onnx_own_tests_at_least_180_pass_and_none_is_wrong);
+    suite_add_tcase(s, t);
+    return test_run(s);
+}
+
 int main(int argc, char **argv)
 {
     struct report report = {.list = NULL};
@@ -239,8 +264,8 @@ int main(int argc, char **argv)
         printf("skipped: libonnx-testdata is not installed\n");
         return 77;
     }
-    if (!alone && open_runtime(&report) != 0) return 1;
-    const int bad = run_all(&report, argv + optind, argc - optind);
+    if (argc == 1) return run_as_suite();
+    const int bad = run(&report, alone, argv + optind, argc - optind);
     if (report.list) fclose(report.list);
-    return close_runtime(&report) || bad;
+    return bad;
 }
