@@ -129,8 +129,26 @@ static void call_back(struct troupe_caller *caller, struct tp_pending *pending)
     caller->in_callback = false;
 }
 
+/* There was no memory for the call's block, but this caller holds some that it does not need
+ * now: give it up and run the call after all. */
+static bool try_again(struct troupe_caller *caller, struct tp_pending *pending)
+{
+    struct tp_block *block;
+    if (pending->error.code != TROUPE_EXHAUSTED) return false;
+    bool more =
+        tp_known_shed(caller); /* also for the next call, when this one has run and failed */
+    if (!more || !pending->answer || pending->block || pending->profile) return false;
+    if (tp_block_new(pending->answer, caller->runtime->device_actors, &block, &pending->error) <
+        0)
+        return false;
+    tp_rendezvous_run(pending, caller->seat, block);
+    tp_stage_last_word(caller->seat);
+    return true;
+}
+
 static void take_done(struct troupe_caller *caller, struct tp_pending *pending)
 {
+    if (try_again(caller, pending)) return;
     if (pending->timer.fire) tp_timers_remove(caller->runtime->stage->timers, &pending->timer);
     if (pending->error.code) tp_tally(&caller->failed, 1);
     tp_tally(&caller->ended, 1);

@@ -122,6 +122,12 @@ struct tp_known *tp_known_find(struct troupe_caller *caller, const troupe_functi
                                const uint64_t key[2], const troupe_tensor *const *args);
 void tp_known_add(struct troupe_caller *caller, const troupe_function *function,
                   const uint64_t key[2], struct tp_instance *instance);
+/* A new block; when a device's memory is full, once more after the free blocks were given up.
+ */
+troupe_status tp_known_new_block(struct troupe_caller *caller, struct tp_instance *instance,
+                                 struct tp_block **out, troupe_error *err) TROUPE_MUST_CHECK;
+/* Free all free blocks. False: there was none. */
+bool tp_known_shed(struct troupe_caller *caller);
 troupe_status tp_known_take_block(struct troupe_caller *caller, struct tp_known *known,
                                   struct tp_block **out, troupe_error *err) TROUPE_MUST_CHECK;
 /* Clear the block and keep it for the next call of an instance that is known for certain, */

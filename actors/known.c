@@ -32,12 +32,17 @@ struct tp_known *tp_known_find(struct troupe_caller *caller, const troupe_functi
     return NULL;
 }
 
-static void forget(struct tp_known *known)
+static void free_blocks(struct tp_known *known)
 {
     for (struct tp_block *block; (block = known->blocks);) {
         known->blocks = block->next;
         tp_block_destroy(&block);
     }
+}
+
+static void forget(struct tp_known *known)
+{
+    free_blocks(known);
     tp_instance_release(&known->instance);
     troupe_function_release(&known->function);
     *known = (struct tp_known){0};
@@ -62,11 +67,33 @@ void tp_known_add(struct troupe_caller *caller, const troupe_function *function,
     };
 }
 
+bool tp_known_shed(struct troupe_caller *caller)
+{
+    bool any = false;
+    for (int i = 0; i < TP_CACHE; i++) {
+        any |= caller->known[i].blocks != NULL;
+        free_blocks(&caller->known[i]);
+    }
+    return any;
+}
+
+troupe_status tp_known_new_block(struct troupe_caller *caller, struct tp_instance *instance,
+                                 struct tp_block **out, troupe_error *err)
+{
+    struct tp_device_actor *devices = caller->runtime->device_actors;
+    troupe_error error;
+    troupe_status status = tp_block_new(instance, devices, out, &error);
+    if (status == TROUPE_EXHAUSTED && tp_known_shed(caller))
+        status = tp_block_new(instance, devices, out, &error);
+    if (status < 0 && err) *err = error;
+    return status;
+}
+
 troupe_status tp_known_take_block(struct troupe_caller *caller, struct tp_known *known,
                                   struct tp_block **out, troupe_error *err)
 {
     struct tp_block *block = known->blocks;
-    if (!block) return tp_block_new(known->instance, caller->runtime->device_actors, out, err);
+    if (!block) return tp_known_new_block(caller, known->instance, out, err);
     known->blocks = block->next;
     *out = block;
     return TROUPE_OK;

@@ -88,6 +88,7 @@ static troupe_status run_here(struct troupe_caller *caller, const struct tp_star
         tp_tally(&caller->calls, 1);
         tp_tally(&caller->ended, 1);
         if (status < 0) tp_tally(&caller->failed, 1);
+        if (status == TROUPE_EXHAUSTED) tp_known_shed(caller); /* for the next call */
     } else {
         status = TROUPE_PENDING;
         tp_count_start(&block->count, 0);
