@@ -178,11 +178,12 @@ static void show_costs(const struct classifier *c)
 
 static void show_next(const struct classifier *c, const char *tool)
 {
+    const char *const f = c->folder;
     printf("Try next:\n"
            "  %s show %s/" MODEL " --devices " DEVICES " --place %s/" RULES "\n"
            "  %s explain %s/" MODEL " conv2 --devices " DEVICES " --place %s/" RULES "\n"
            "  %s run %s/" MODEL " -i image=%s/images.npy --devices " DEVICES " --repeat 100\n",
-           tool, c->folder, c->folder, tool, c->folder, c->folder, tool, c->folder, c->folder);
+           tool, f, f, tool, f, f, tool, f, f);
 }
 
 static void close_all(struct classifier *c)
