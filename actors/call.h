@@ -111,7 +111,9 @@ void tp_shard_reset(struct tp_shard_actor *shard, void *group,
 
 enum tp_call_state {
     TP_CALL_FREE,
-    TP_CALL_PLANNING, /* the coordinator has it */
+    TP_CALL_PLANNING,   /* the coordinator has it */
+    TP_CALL_FORGETTING, /* ended early: its answers to CALL and to FORGET are awaited */
+    TP_CALL_LEAVING,    /* one of them has come */
     TP_CALL_RUNNING,
     TP_CALL_ENDED, /* CALL_DONE is on its way */
 };
@@ -142,6 +144,7 @@ struct tp_pending {
     uint32_t n_args, args_capacity;
     struct tp_block *block;
     _Atomic(struct tp_block *) watched; /* the same, for who has a pin: release when it runs */
+    troupe_status early;                /* FORGETTING: what ended it */
     troupe_error error;                 /* the outcome, once it ended */
     struct tp_timer timer;
     uint64_t key[2]; /* of the options: the caller's cache */

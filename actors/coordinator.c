@@ -264,17 +264,19 @@ static troupe_status on_built(struct tp_actor *self, struct tp_seat *seat,
     return TROUPE_OK;
 }
 
-/* When the answer is on its way already there is nothing to forget. */
+/* It is answered in any case, and so is the CALL: the rendezvous waits for both, so that
+ * nothing of this call is under way when its slot is used again. */
 static troupe_status on_forget(struct tp_actor *self, struct tp_seat *seat,
                                struct tp_message **message, troupe_error *err)
 {
     (void)self;
     (void)err;
     struct tp_pending *pending = (*message)->forget.pending;
-    *message = NULL;
-    if (!pending->entry) return TROUPE_OK;
-    LL_DELETE(pending->entry->waiters, pending);
-    answer(pending, seat, NULL, NULL); /* its error was set by the rendezvous */
+    if (pending->entry) {
+        LL_DELETE(pending->entry->waiters, pending);
+        answer(pending, seat, NULL, NULL);
+    }
+    tp_post(seat, &pending->actor, message);
     return TROUPE_OK;
 }
 

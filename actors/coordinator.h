@@ -3,10 +3,11 @@
  * actors/coordinator.h - the actor that knows plans: key -> plan and its instances, or who
  * waits for them.
  *
- *   rendezvous --CALL--> coordinator --CALL--> rendezvous       the instance is known
- *   coordinator --BUILD--> job --BUILT--> coordinator           it is not: one flight for a key
- * and types, however many ask rendezvous --FORGET--> coordinator --CALL--> rendezvous     the
- * call ended early
+ *   rendezvous --CALL--> coordinator --CALL--> rendezvous        the instance is known
+ *   coordinator --BUILD--> job --BUILT--> coordinator            it is not: one flight for a
+ *                                                                key and types
+ *   rendezvous --FORGET--> coordinator --FORGET--> rendezvous    the call ended early: CALL
+ *                                                                is answered, too
  *
  * It never plans itself: a job is an actor of its own, whose one turn takes as long as planning
  * takes, on whatever thread.

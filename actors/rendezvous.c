@@ -65,6 +65,25 @@ static void finish(struct tp_pending *pending, struct tp_seat *seat)
     tell_caller(pending, seat);
 }
 
+static void set_early_error(troupe_error *error, const struct tp_pending *pending,
+                            troupe_status code)
+{
+    tp_fail(error, code, "function '%s': %s", troupe_function_name(pending->function),
+            code == TROUPE_TIMED_OUT ? "the deadline passed first" : "the call was cancelled");
+}
+
+/* The coordinator has answered CALL or FORGET: the second time nothing is under way any more.
+ * The error was the coordinator's until then. */
+static void leave(struct tp_pending *pending, struct tp_seat *seat)
+{
+    if (pending->state == TP_CALL_FORGETTING) {
+        pending->state = TP_CALL_LEAVING;
+        return;
+    }
+    set_early_error(&pending->error, pending, pending->early);
+    tell_caller(pending, seat);
+}
+
 /* -- Start
  * ------------------------------------------------------------------------------------------ */
 
@@ -128,10 +147,21 @@ static troupe_status on_call(struct tp_actor *self, struct tp_seat *seat,
     struct tp_pending *pending = pending_of(self);
     struct tp_block *block = NULL;
     *message = NULL;
-    if (pending->answer && !start_block(pending, &block, &pending->error))
+    if (pending->state != TP_CALL_PLANNING)
+        leave(pending, seat);
+    else if (pending->answer && !start_block(pending, &block, &pending->error))
         tp_rendezvous_run(pending, seat, block);
     else
         tell_caller(pending, seat);
+    return TROUPE_OK;
+}
+
+static troupe_status on_forget(struct tp_actor *self, struct tp_seat *seat,
+                               struct tp_message **message, troupe_error *err)
+{
+    (void)err;
+    *message = NULL;
+    leave(pending_of(self), seat);
     return TROUPE_OK;
 }
 
@@ -219,22 +249,17 @@ static troupe_status on_shard_done(struct tp_actor *self, struct tp_seat *seat,
 
 static void cancel(struct tp_pending *pending, struct tp_seat *seat, troupe_status code)
 {
-    troupe_error error = {code, ""};
-    if (code == TROUPE_TIMED_OUT)
-        tp_fail(&error, code, "function '%s': the deadline passed first",
-                troupe_function_name(pending->function));
-    else
-        tp_fail(&error, code, "function '%s': the call was cancelled",
-                troupe_function_name(pending->function));
+    troupe_error error;
     if (pending->state == TP_CALL_PLANNING) {
         struct tp_message *forget = &pending->forget;
         tp_message_set(forget, TP_FORGET, 0);
         forget->forget.pending = pending;
-        pending->error = error;
+        pending->state = TP_CALL_FORGETTING;
+        pending->early = code;
         tp_post(seat, tp_runtime_coordinator(pending->caller->runtime), &forget);
-    } else if (pending->state == TP_CALL_RUNNING &&
-               tp_count_failed(&pending->block->count, &error)) {
-        stop_shards(pending->block, seat);
+    } else if (pending->state == TP_CALL_RUNNING) {
+        set_early_error(&error, pending, code);
+        if (tp_count_failed(&pending->block->count, &error)) stop_shards(pending->block, seat);
     }
 }
 
@@ -256,6 +281,7 @@ static const struct tp_role role = {
     .on =
         {
             [TP_CALL] = on_call,
+            [TP_FORGET] = on_forget,
             [TP_TENSOR] = on_tensor,
             [TP_SHARD_DONE] = on_shard_done,
             [TP_CANCEL] = on_cancel,
