@@ -28,15 +28,6 @@ static troupe_status keep(struct tp_prepare *prepare, const struct tp_move *move
     return TROUPE_OK;
 }
 
-/* The integers of input i, which a shape depends on and which therefore are known by now. */
-static troupe_status ints_now(const struct tp_infer *node, size_t i, int64_t out[16], size_t *n,
-                              troupe_error *err)
-{
-    const troupe_status status = tp_infer_ints(node, i, out, n, err);
-    if (status != TROUPE_PENDING) return status;
-    return tp_fail(err, TROUPE_INTERNAL, "input %zu is not known", i);
-}
-
 /* --- Transpose
  * -------------------------------------------------------------------------------- */
 /* perm, or the dimensions backwards. */
@@ -213,7 +204,10 @@ static troupe_status prepare_tile(struct tp_prepare *prepare, troupe_error *err)
     struct tp_move move = {.rank = 2 * x->rank};
     int64_t steps[TROUPE_MAX_RANK], repeats[16];
     size_t n;
-    TP_TRY(ints_now(&prepare->node, 1, repeats, &n, err));
+    const troupe_status status = tp_infer_ints(&prepare->node, 1, repeats, &n, err);
+    TP_TRY(status);
+    if (status == TROUPE_PENDING && x->rank > 0)
+        return tp_fail(err, TROUPE_INTERNAL, "repeats are not known");
     tp_move_steps(x, steps);
     for (int i = 0; i < x->rank; i++) {
         move.dims[2 * i] = repeats[i];
@@ -230,6 +224,7 @@ static const struct tp_sample tile_samples[] = {
     TP_WORKS("f32[2,3,4] i64[3]=[1,2,3]", NULL, NULL),
     TP_WORKS("f32[2,3] i64[2]=[0,2]", NULL, NULL),
     TP_WORKS("f32[1,1,1,2,1,1,1,2] i64[8]=[2,1,2,1,1,2,1,2]", NULL, NULL),
+    TP_WORKS("f32[] i64[0]=[]", NULL, NULL),
     TP_FAILS("f32[2,3] i64[1]=[2]", NULL, "rank 2"),
     TP_FAILS("f32[2,3] i64[2]=[2,-1]", NULL, "-1"),
     TP_FAILS("f32[2,3] i64[2]=[2,9223372036854775807]", NULL, "repeated"),
@@ -330,7 +325,7 @@ static troupe_status prepare_slice(struct tp_prepare *prepare, troupe_error *err
     int64_t steps[TROUPE_MAX_RANK];
     const troupe_status status = read_cuts(&prepare->node, cuts, err);
     TP_TRY(status);
-    if (status == TROUPE_PENDING)
+    if (status == TROUPE_PENDING && x->rank > 0)
         return tp_fail(err, TROUPE_INTERNAL, "starts or ends are not known");
     tp_move_steps(x, steps);
     for (int d = 0; d < x->rank; d++) {
@@ -367,6 +362,7 @@ static const struct tp_sample slice_samples[] = {
     TP_WORKS("f32[5,6,7] i64[2]=[-4,1] i64[2]=[-1,100] i64[2]=[2,-3]", NULL, NULL),
     TP_WORKS("f32[5,6] i64[1]=[5] i64[1]=[2]", NULL, NULL),
     TP_WORKS("f32[0,6] i64[1]=[0] i64[1]=[2] - i64[1]=[-1]", NULL, NULL),
+    TP_WORKS("f32[] i64[0]=[] i64[0]=[]", NULL, NULL),
     TP_FAILS("f32[4] i64[1]=[0] i64[1]=[2] i64[1]=[1]", NULL, "axis"),
     TP_FAILS("f32[4] i64[1]=[0] i64[1]=[2] - i64[1]=[0]", NULL, "step"),
     TP_FAILS("f32[4] i64[1]=[0] i64[2]=[2,3]", NULL, "2 ends"),

@@ -391,6 +391,7 @@ static void place_values(struct launch *l, const struct op_case *c, const struct
         size_t size;
         troupe_error err;
         case_ok(tp_type_bytes(&c->inputs[i]->type, &size, &err));
+        if (c->inputs[i]->type.dtype == TROUPE_STRING) size = c->inputs[i]->buffer->size;
         l->places[i] = take_place(&c->inputs[i]->type, way->offset);
         memcpy(l->places[i].data, c->inputs[i]->data, size);
         l->values[i] = (struct tp_view){l->places[i].data, &c->inputs[i]->type};
@@ -412,6 +413,22 @@ static void free_values(struct launch *l)
     free(l->workspace);
 }
 
+static void keep_strings(troupe_tensor **out, const struct tp_type *type, const void *data)
+{
+    const struct tp_string *strings = data;
+    const char *texts[16];
+    size_t sizes[16];
+    troupe_error err;
+    const size_t n = tp_shape_count_known(&type->shape);
+    for (size_t i = 0; i < n && i < TP_COUNT(texts); i++) {
+        texts[i] = (const char *)data + strings[i].at;
+        sizes[i] = strings[i].size;
+    }
+    if (n <= TP_COUNT(texts))
+        case_ok(troupe_tensor_new_strings(out, type->shape.rank, type->shape.dims, texts, sizes,
+                                          &err));
+}
+
 /* What a kernel left behind, as tensors. */
 static void keep_results(struct op_case *c, const struct launch *l)
 {
@@ -421,9 +438,7 @@ static void keep_results(struct op_case *c, const struct launch *l)
         const void *data = l->values[CASE_PORTS + i].data;
         const struct tp_type *type = &c->types[i];
         if (type->dtype == TROUPE_STRING) {
-            const struct tp_string *s = data;
-            const char *text = (const char *)data + s->at;
-            case_ok(troupe_tensor_new_strings(&c->results[i], 0, NULL, &text, &s->size, &err));
+            keep_strings(&c->results[i], type, data);
             continue;
         }
         case_ok(troupe_tensor_new(&c->results[i], type->dtype, type->shape.rank,
@@ -569,6 +584,7 @@ bool op_case_close(const troupe_tensor *a, const troupe_tensor *b, double slack,
 {
     const troupe_dtype dtype = a->type.dtype;
     *at = SIZE_MAX;
+    if (dtype == TROUPE_STRING) return troupe_tensor_equal(a, b);
     if (!tp_shape_equal(&a->type.shape, &b->type.shape)) return false;
     for (size_t i = 0; i < a->count; i++) {
         const double want = narrowed(dtype, op_case_at(b, i));

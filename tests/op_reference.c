@@ -11,7 +11,7 @@
 
 static ref_fn *find(const char *op)
 {
-    const struct ref_row *const lists[] = {ref_nn, ref_shapes};
+    const struct ref_row *const lists[] = {ref_nn, ref_rows, ref_shapes};
     for (size_t i = 0; i < TP_COUNT(lists); i++)
         for (const struct ref_row *row = lists[i]; row->op; row++)
             if (strcmp(row->op, op) == 0) return row->run;

@@ -35,6 +35,7 @@ struct ref_row {
     const char *op;
     ref_fn *run;
 };
-extern const struct ref_row ref_nn[], ref_shapes[]; /* each ends with an op of NULL */
+extern const struct ref_row ref_nn[], ref_rows[],
+    ref_shapes[]; /* each ends with an op of NULL */
 
 #endif
