@@ -79,6 +79,12 @@ function types(a: f64[2], b: f16[2], c: bf16[2], d: i8[2], e: u64[2], f: bool[2]
     H = Identity(h)
     K = Identity(k)
 END
+cat >odd.troupe <<'END'
+function odd(x: f32[n] = f32[2] [1, 2], "k=y": f32[n]) -> ("a/b %\n\xc3\xa9": f32[n], "..": f32[n], A-Z_.0: f32[n])
+    "a/b %\n\xc3\xa9" = Add(x, "k=y")
+    ".." = Neg(x)
+    A-Z_.0 = Identity("k=y")
+END
 printf 'function bad(x: f32[n]) -> (y: f32[n])\n    y = Mul(x, q)\n' >bad.troupe
 printf '# rules\na cpu:1\nop:Relu cpu:1\n* cpu:0\n' >ok.place
 printf '# rules\n\na cpu:1 and more\n' >bad.place
@@ -168,6 +174,16 @@ END
 "$troupe" run long.troupe -i x=random:3 -o made >/dev/null 2>&1
 t 'a length that a file settles holds for the others' 0 '^y = f32\[4\] ' '' \
     run blend.troupe -i x=made/y.npy -i w=random:2
+t 'a length that a default settles holds for the others' 0 '^\.\. = f32\[2\] \[-1, -2\]$' '' \
+    run odd.troupe -i k=y=zeros
+t 'a control character in a name does not reach the terminal' 0 '^a/b %\\x0a.* = f32\[2\]' '' \
+    run odd.troupe -i k=y=zeros
+t 'an argument with = in its name is found, and a default is no missing argument' 1 '' \
+    'odd\.troupe: 1 argument [^:]*: k=y: f32\[n\]$' run odd.troupe
+t 'results of any name are written' 0 '' '' run odd.troupe -i k=y=random:1 -o odd
+is 'every byte of a name outside A-Za-z0-9._- is written as %XX' test \
+    -f odd/a%2Fb%20%25%0A%C3%A9.npy -a -f odd/...npy -a -f odd/A-Z_.0.npy
+is 'and no other file is' test "$(find odd | wc -l)" -eq 4
 printf 'x' >file
 t '-o to something that is no folder fails' 1 '' '^troupe: file: not a folder$' \
     run blend.troupe -i x=zeros -i w=zeros -o file

@@ -157,10 +157,17 @@ static int read_file(struct making *m, size_t i)
     if (troupe_tensor_read_npy(&m->inputs->list[i], m->given[i].value, &err) < 0)
         return tp_say_failure("argument '%s': %s", troupe_function_arg_name(m->function, i),
                               err.text);
-    const int status = check_file(m, i);
-    if (status) return status;
-    return tp_dims_learn(&m->dims, m->function, i, m->inputs->list[i]) ? TP_EXIT_OK
-                                                                       : tp_say_memory();
+    return check_file(m, i);
+}
+
+/* What stands already settles named dimensions: a file's tensor, or the default that is taken.
+ */
+static int learn_dims(struct making *m, size_t i)
+{
+    const troupe_tensor *tensor = m->inputs->list[i];
+    if (m->given[i].how == NOTHING) tensor = troupe_function_arg_default(m->function, i);
+    if (!tensor || tp_dims_learn(&m->dims, m->function, i, tensor)) return TP_EXIT_OK;
+    return tp_say_memory();
 }
 
 static int make_value(struct making *m, size_t i)
@@ -180,6 +187,7 @@ static int make_all(struct making *m)
         for (size_t i = 0; i < m->inputs->n; i++) {
             int status = TP_EXIT_OK;
             if (m->given[i].how == FROM_FILE && files) status = read_file(m, i);
+            if (!status && files) status = learn_dims(m, i);
             if (m->given[i].how >= ZEROS && !files) status = make_value(m, i);
             if (status) return status;
         }

@@ -16,9 +16,10 @@ struct tp_inputs {
     size_t n;
 };
 
-/* Read or make what the command line gives. Dimensions that a file settles by name hold for the
- * other arguments as well; those that nothing settles are 1, and an unknown rank is 0. One
- * sentence names all arguments that are missing. An exit status; the failure has been said. */
+/* Read or make what the command line gives. Dimensions that a file or a default settles by name
+ * hold for the other arguments as well; those that nothing settles are 1, and an unknown rank
+ * is 0. One sentence names all arguments that are missing. An exit status; the failure has been
+ * said. */
 int tp_inputs_make(const troupe_function *function, const char *path,
                    const struct tp_options *options, struct tp_inputs *out);
 void tp_inputs_fini(struct tp_inputs *inputs);
