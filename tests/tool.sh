@@ -299,6 +299,13 @@ if command -v script >/dev/null; then
     else fail "$title" 'no progress line'; fi
 fi
 
+# -- Documents -------------------------------------------------------------------------------------
+awk '/^```troupe/ { inside = 1; next } /^```/ { inside = 0 } inside' "$top/doc/text-form.md" >doc.troupe
+t 'the example of doc/text-form.md runs' 0 '^bounded = f32\[1,2,2\]' '' run doc.troupe -i image=random:1
+# shellcheck disable=SC2086
+t 'and over two devices as well' 0 '^y = f32\[1\]' '' \
+    run doc.troupe --call blend -i x=random:1 -i w=random:2 $two
+
 # -- Manual page -----------------------------------------------------------------------------------
 if command -v man >/dev/null && command -v groff >/dev/null; then
     LC_ALL=C.UTF-8 MANROFFSEQ='' MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 -Z \
