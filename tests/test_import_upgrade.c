@@ -269,6 +269,10 @@ static const struct {
     {"BatchNormalization",
      "opset 7; in x f32[1,1]; in s f32[1]; BatchNormalization x s s s s -> y spatial=0; out y",
      TROUPE_UNSUPPORTED, "spatial=0"},
+    {"BatchNormalization",
+     "opset 15; in x f32[1,1]; in s f32[1]; BatchNormalization x s s s s -> y training_mode=1; "
+     "out y",
+     TROUPE_UNSUPPORTED, "training, by training_mode"},
     {"Dropout", "opset 7; in x f32[1]; Dropout x -> y m; out y; out m", TROUPE_UNSUPPORTED,
      "mask as it was below opset 10"},
     {"Add",

@@ -140,16 +140,18 @@ static bool is_used(const struct tp_onnx_node *node, size_t result)
     return node->results[result] && node->results[result]->uses > 0;
 }
 
-/* Below opset 14 more results than one ask for training. A model for inference may list them
- * and use none. */
+/* Below opset 14 more results than one ask for training, from then on training_mode does. A
+ * model for inference may list results and use none. */
 troupe_status tp_onnx_upgrade_batch_normalization(struct tp_onnx_build *build,
                                                   struct tp_onnx_node *node, troupe_error *err)
 {
-    int64_t spatial, is_test;
+    int64_t spatial, is_test, training;
     (void)build;
     TP_TRY(tp_onnx_attr_take_int(node, "spatial", 1, &spatial, err));
     TP_TRY(tp_onnx_attr_take_int(node, "is_test", 0, &is_test, err));
+    TP_TRY(tp_onnx_attr_take_int(node, "training_mode", 0, &training, err));
     if (spatial == 0) return tp_fail(err, TROUPE_UNSUPPORTED, "spatial=0");
+    if (training != 0) return tp_fail(err, TROUPE_UNSUPPORTED, "training, by training_mode");
     for (size_t i = 1; i < node->n_results; i++) {
         if (is_used(node, i))
             return tp_fail(err, TROUPE_UNSUPPORTED, "training, which result %zu asks for", i);
