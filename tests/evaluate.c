@@ -97,13 +97,25 @@ static bool all_known(const struct tp_infer *infer)
     return true;
 }
 
+/* Tensors of strings have room for their texts behind their elements. */
+static troupe_status make_result(const struct tp_type *type, troupe_tensor **out,
+                                 troupe_error *err)
+{
+    struct tp_buffer *buffer;
+    size_t size;
+    if (type->dtype != TROUPE_STRING) return tp_tensor_new_unset(out, type, err);
+    TP_TRY(tp_type_bytes(type, &size, err));
+    TP_TRY(tp_buffer_new(&buffer, size + TP_STRING_ROOM, err));
+    return tp_tensor_over(out, type, &buffer, 0, err);
+}
+
 static troupe_status make_results(struct run *run, const struct tp_node *node,
                                   const struct tp_infer *infer, troupe_error *err)
 {
     for (uint32_t i = 0; i < node->n_results; i++) {
         troupe_tensor *tensor;
         if (node->results[i] == TP_NO_VALUE) continue;
-        TP_TRY(tp_tensor_new_unset(&tensor, &infer->results[i], err));
+        TP_TRY(make_result(&infer->results[i], &tensor, err));
         set_value(run, node->results[i], tensor);
     }
     return TROUPE_OK;
