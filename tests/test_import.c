@@ -474,24 +474,90 @@ START_TEST(a_file_that_is_not_there_or_no_model_is_refused)
 }
 END_TEST
 
+static char load_folder[64], load_path[96];
+
+static void write_model(const char *name, const void *bytes, size_t size)
+{
+    strcpy(load_folder, "/tmp/troupe-load-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(load_folder));
+    snprintf(load_path, sizeof(load_path), "%s/%s", load_folder, name);
+    FILE *const file = fopen(load_path, "wb");
+    ck_assert_uint_eq(fwrite(bytes, 1, size, file), size);
+    fclose(file);
+}
+
+static void remove_model(void)
+{
+    unlink(load_path);
+    rmdir(load_folder);
+}
+
 START_TEST(a_model_is_known_by_its_bytes_when_its_name_says_nothing)
 {
     troupe_error err;
-    char folder[] = "/tmp/troupe-load-XXXXXX", path[64];
     const char *name = NULL;
     TP_OWNED(troupe_library_destroy) troupe_library *library = NULL;
     struct bytes bytes = onnx_text("graph known; in x f32[1]; Neg x -> y; out y");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    snprintf(path, sizeof(path), "%s/model", folder);
-    FILE *const file = fopen(path, "wb");
-    fwrite(bytes.data, 1, bytes.size, file);
-    fclose(file);
+    write_model("model", bytes.data, bytes.size);
     ck_ok(troupe_library_new(&library, &err));
-    ck_ok(troupe_library_load(library, path, &name, &err));
+    ck_ok(troupe_library_load(library, load_path, &name, &err));
     ck_assert_str_eq(name, "known");
     bytes_free(&bytes);
-    unlink(path);
-    rmdir(folder);
+    remove_model();
+}
+END_TEST
+
+START_TEST(a_model_printed_as_text_and_read_again_is_the_same_function)
+{
+    troupe_error err;
+    const char *name = NULL;
+    char *text = NULL;
+    uint8_t hash[16], again[16];
+    troupe_function *f = NULL, *g = NULL;
+    TP_OWNED(troupe_library_destroy) troupe_library *library = NULL;
+    ck_ok(load_fashion(&f, &err));
+    ck_ok(troupe_function_print(f, TROUPE_TEXT, &text, &err));
+    write_model("fashion.troupe", text, strlen(text));
+    ck_ok(troupe_library_new(&library, &err));
+    ck_ok(troupe_library_load(library, load_path, &name, &err));
+    ck_ok(troupe_library_find(library, name, &g, &err));
+    troupe_function_hash(f, hash);
+    troupe_function_hash(g, again);
+    ck_assert_mem_eq(hash, again, sizeof(hash));
+    remove_model();
+    troupe_free(text);
+    troupe_function_release(&f);
+    troupe_function_release(&g);
+}
+END_TEST
+
+static const struct {
+    const char *text, *name;
+} texts[] = {
+    {"function only(x: f32[2]) -> (y)\n    y = Neg(x)\n", "only"},
+    {"function a(x: f32[2]) -> (y)\n    y = Neg(x)\n"
+     "function main(x: f32[2]) -> (y)\n    y = a(x)\n",
+     "main"},
+    {"function b(x: f32[2]) -> (y)\n    y = Neg(x)\n"
+     "function a(x: f32[2]) -> (y)\n    y = b(x)\n",
+     "b"},
+};
+
+/* Also in a library that has it, and others, already. */
+START_TEST(the_main_function_of_a_text_is_the_only_one_or_main_or_the_first)
+{
+    troupe_error err;
+    const char *name = NULL;
+    TP_OWNED(troupe_library_destroy) troupe_library *library = NULL;
+    write_model("m.troupe", texts[_i].text, strlen(texts[_i].text));
+    ck_ok(troupe_library_new(&library, &err));
+    ck_ok(troupe_library_load(library, load_path, &name, &err));
+    ck_assert_str_eq(name, texts[_i].name);
+    ck_ok(read_into(library, "graph other; in x f32[1]; out x", NULL, &err));
+    ck_ok(troupe_library_load(library, load_path, &name, &err));
+    ck_assert_str_eq(name, texts[_i].name);
+    ck_ok(troupe_library_load(library, load_path, NULL, &err));
+    remove_model();
 }
 END_TEST
 
@@ -521,6 +587,9 @@ int main(void)
     tcase_add_loop_test(t, a_wrong_bit_in_the_classifiers_structure_never_does_harm, 0, 4);
     tcase_add_test(t, a_file_that_is_not_there_or_no_model_is_refused);
     tcase_add_test(t, a_model_is_known_by_its_bytes_when_its_name_says_nothing);
+    tcase_add_test(t, a_model_printed_as_text_and_read_again_is_the_same_function);
+    tcase_add_loop_test(t, the_main_function_of_a_text_is_the_only_one_or_main_or_the_first, 0,
+                        (int)TP_COUNT(texts));
     suite_add_tcase(s, t);
     return test_run(s);
 }
