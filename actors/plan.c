@@ -50,9 +50,6 @@ static troupe_status plan_fill(struct troupe_plan *plan, const struct tp_request
                                troupe_error *err)
 {
     TP_TRY(tp_request_copy(&plan->request, request, err));
-    if (request->rules)
-        TP_TRY(tp_rules_read(request->rules_source, request->rules, strlen(request->rules),
-                             &plan->rules, err));
     set_env(plan);
     TP_TRY(flatten(request->function, &plan->body, err));
     TP_TRY(tp_place(plan->body, &plan->env, &plan->placement, err));
@@ -67,6 +64,9 @@ troupe_status tp_plan_make(const struct tp_request *request, struct troupe_plan 
     TP_OWNED(tp_plan_release) struct troupe_plan *plan = tp_alloc(sizeof *plan);
     if (!plan) return tp_fail_memory(err, sizeof *plan);
     tp_ref_init(&plan->ref);
+    if (request->rules)
+        TP_TRY(tp_rules_read(request->rules_source, request->rules, strlen(request->rules),
+                             &plan->rules, err));
     troupe_error mine;
     troupe_status status = plan_fill(plan, request, &mine);
     if (status < 0) {

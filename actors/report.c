@@ -6,11 +6,9 @@
 #include "actors/report.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
+#include "actors/report_json.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/fail.h"
@@ -140,13 +138,12 @@ static void make_text(const struct facts *facts, struct tp_text *out)
  * ---------------------------------------------------------------------------------------------------
  */
 
-static void json_failure(const struct facts *facts, json_t *root)
+static json_t *json_error(const struct facts *facts)
 {
     const troupe_error *error = &facts->pending->error;
-    if (!error->code) return;
-    json_object_set_new(
-        root, "error",
-        json_pack("{s:s,s:s}", "code", troupe_status_name(error->code), "text", error->text));
+    if (!error->code) return json_null();
+    return json_pack("{s:s,s:o}", "code", troupe_status_name(error->code), "text",
+                     tp_json_text(error->text));
 }
 
 static json_t *json_steps(const struct facts *facts, uint32_t shard)
@@ -156,59 +153,60 @@ static json_t *json_steps(const struct facts *facts, uint32_t shard)
     for (uint32_t i = 0; frame->profile && i < frame->program->n_steps; i++) {
         const struct tp_step *step = &frame->program->steps[i];
         if (step->kind != TP_STEP_KERNEL && step->kind != TP_STEP_DYNAMIC) continue;
-        json_array_append_new(list, json_pack("{s:s,s:s,s:I}", "node", step->name, "op",
-                                              step->node->op->name, "ns",
+        json_array_append_new(list, json_pack("{s:o,s:s,s:I}", "node", tp_json_text(step->name),
+                                              "op", step->node->op->name, "ns",
                                               (json_int_t)tp_ticks_ns(frame->profile[i])));
     }
     return list;
 }
 
-static void json_shards(const struct facts *facts, json_t *root)
+static json_t *json_shards(const struct facts *facts)
 {
-    if (!facts->block) return;
     json_t *list = json_array();
-    for (uint32_t i = 0; i < facts->block->n_shards; i++)
+    for (uint32_t i = 0; facts->block && i < facts->block->n_shards; i++)
         json_array_append_new(list,
                               json_pack("{s:s,s:b,s:i,s:o}", "device", device_of(facts, i),
                                         "worked", facts->block->ends[i] == TP_END_WORKED,
                                         "nodes", (int)facts->block->shards[i].frame.ran,
                                         "steps", json_steps(facts, i)));
-    json_object_set_new(root, "shards", list);
+    return list;
 }
 
-static void json_edges(const struct facts *facts, json_t *root)
+static json_t *json_edges(const struct facts *facts)
 {
-    if (!facts->block || !facts->block->edge_bytes) return;
     json_t *list = json_array();
-    for (uint32_t i = 0; i < parts(facts)->n_edges; i++) {
+    for (uint32_t i = 0; facts->block && facts->block->edge_bytes && i < parts(facts)->n_edges;
+         i++) {
         const struct tp_edge *edge = &parts(facts)->edges[i];
         json_array_append_new(
-            list, json_pack("{s:s,s:s,s:s?,s:I}", "from", device_of(facts, edge->from), "to",
-                            device_of(facts, edge->to), "value", value_name(facts, edge->value),
-                            "bytes", (json_int_t)facts->block->edge_bytes[i]));
+            list, json_pack("{s:s,s:s,s:o,s:I}", "from", device_of(facts, edge->from), "to",
+                            device_of(facts, edge->to), "value",
+                            tp_json_text(value_name(facts, edge->value)), "bytes",
+                            (json_int_t)facts->block->edge_bytes[i]));
     }
-    json_object_set_new(root, "edges", list);
+    return list;
 }
 
-static char *make_json(const struct facts *facts)
+static json_t *json_relaxed(const struct facts *facts)
 {
-    json_t *root = json_object(), *relaxed = json_array();
-    const char *name =
-        facts->pending->function ? troupe_function_name(facts->pending->function) : "";
-    json_object_set_new(root, "function", json_string(name));
-    json_failure(facts, root);
+    json_t *list = json_array();
     for (size_t i = 0; facts->plan && i < facts->plan->placement->n_relaxations; i++)
-        json_array_append_new(relaxed, json_string(facts->plan->placement->relaxations[i]));
-    json_object_set_new(root, "relaxed", relaxed);
-    json_object_set_new(root, "wall_ns", json_integer((json_int_t)facts->report->wall_ns));
-    json_object_set_new(root, "busy_ns", json_integer((json_int_t)facts->report->busy_ns));
-    json_object_set_new(root, "crossed_bytes",
-                        json_integer((json_int_t)facts->report->crossed));
-    json_shards(facts, root);
-    json_edges(facts, root);
-    char *text = json_dumps(root, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
-    json_decref(root);
-    return text;
+        json_array_append_new(list, tp_json_text(facts->plan->placement->relaxations[i]));
+    return list;
+}
+
+static troupe_status make_json(const struct facts *facts, struct tp_text *out,
+                               troupe_error *err)
+{
+    const struct tp_pending *pending = facts->pending;
+    const char *name = pending->function ? troupe_function_name(pending->function) : NULL;
+    json_t *root = json_pack("{s:o,s:o,s:o,s:I,s:I,s:I,s:o,s:o}", "function",
+                             tp_json_text(name), "error", json_error(facts), "relaxed",
+                             json_relaxed(facts), "wall_ns", (json_int_t)facts->report->wall_ns,
+                             "busy_ns", (json_int_t)facts->report->busy_ns, "crossed_bytes",
+                             (json_int_t)facts->report->crossed, "shards", json_shards(facts),
+                             "edges", json_edges(facts));
+    return tp_json_write(root, out, err);
 }
 
 /* -- Make, share
@@ -223,12 +221,12 @@ static bool worth_it(const struct facts *facts)
 
 static troupe_status fill(struct facts *facts, troupe_error *err)
 {
-    struct tp_text text = {0};
+    TP_OWNED(tp_text_fini) struct tp_text text = {0}, json = {0};
     add_up(facts);
     make_text(facts, &text);
     TP_TRY(tp_text_take(&text, &facts->report->text, err));
-    facts->report->json = make_json(facts);
-    return facts->report->json ? TROUPE_OK : tp_fail_memory(err, 0);
+    TP_TRY(make_json(facts, &json, err));
+    return tp_text_take(&json, &facts->report->json, err);
 }
 
 troupe_status tp_report_make(const struct tp_pending *pending, struct troupe_report **out,
@@ -260,7 +258,7 @@ void troupe_report_release(troupe_report **at)
     *at = NULL;
     if (!report || !tp_ref_release(&report->ref)) return;
     tp_free(report->text);
-    free(report->json); /* jansson made it */
+    tp_free(report->json);
     tp_free(report);
 }
 

@@ -3,14 +3,13 @@
  * actors/report_plan.c - a plan as users look at it: text, JSON, Graphviz, and the reasons for
  * each graph node.
  */
-#include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
+#include "actors/report_json.h"
 #include "actors/runtime.h"
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "graph/nearest.h"
 #include "tensor/tensor.h"
 
 #define REASON_SIZE 512
@@ -84,7 +83,7 @@ troupe_status troupe_plan_node_at(const troupe_plan *plan, size_t i, troupe_plan
     out->name = node->name;
     out->op = node->op->name;
     out->device = device_at(plan, plan->placement->device[i]);
-    out->reason = plan->reasons ? plan->reasons[i] : "";
+    out->reason = plan->reasons[i];
     return TROUPE_OK;
 }
 
@@ -95,26 +94,14 @@ static uint32_t find_node(const struct tp_function *body, const char *name)
     return TP_NO_NODE;
 }
 
-/* Names that have the wanted one in them, or begin like it. */
-static void add_close(const struct tp_function *body, const char *name, struct tp_text *out)
-{
-    int n = 0;
-    for (uint32_t i = 0; i < body->n_nodes && n < 5; i++) {
-        const char *have = body->nodes[i].name;
-        if (!strstr(have, name) && strncmp(have, name, 3)) continue;
-        tp_text_add(out, "%s'%s'", n++ ? ", " : "; close to it: ", have);
-    }
-}
-
 static troupe_status not_found(const struct troupe_plan *plan, const char *name,
                                troupe_error *err)
 {
-    struct tp_text close = {0};
-    add_close(plan->body, name, &close);
-    tp_fail(err, TROUPE_NOT_FOUND, "function '%s' has no graph node '%s'%s", plan->body->name,
-            name, close.data ? close.data : "");
-    tp_text_fini(&close);
-    return TROUPE_NOT_FOUND;
+    struct tp_nearest nearest = {.wanted = name};
+    for (uint32_t i = 0; i < plan->body->n_nodes; i++)
+        tp_nearest_offer(&nearest, plan->body->nodes[i].name);
+    return tp_fail(err, TROUPE_NOT_FOUND, "function '%s' has no graph node '%s'%s",
+                   plan->body->name, name, tp_nearest_text(&nearest).text);
 }
 
 troupe_status troupe_plan_explain(const troupe_plan *plan, const char *node, char **out,
@@ -161,6 +148,12 @@ static void show_signature(const struct troupe_plan *plan, struct tp_text *out)
     tp_text_add(out, ")\n");
 }
 
+static void show_count(struct tp_text *out, const char *before, uint32_t n, const char *what,
+                       const char *after)
+{
+    tp_text_add(out, "%s%u %s%s%s", before, n, what, n == 1 ? "" : "s", after);
+}
+
 static size_t widest(const struct troupe_plan *plan, bool op)
 {
     size_t most = 4;
@@ -175,26 +168,27 @@ static size_t widest(const struct troupe_plan *plan, bool op)
 static void show_nodes(const struct troupe_plan *plan, struct tp_text *out)
 {
     int names = (int)widest(plan, false), ops = (int)widest(plan, true);
-    tp_text_add(out, "\n%u graph nodes\n", plan->body->n_nodes);
+    show_count(out, "\n", plan->body->n_nodes, "graph node", "\n");
     for (uint32_t i = 0; i < plan->body->n_nodes; i++) {
         const struct tp_node *node = &plan->body->nodes[i];
         tp_text_add(out, "  %-*s  %-*s  %-8s %s\n", names, node->name, ops, node->op->name,
-                    device_at(plan, plan->placement->device[i]),
-                    plan->reasons ? plan->reasons[i] : "");
+                    device_at(plan, plan->placement->device[i]), plan->reasons[i]);
     }
 }
 
 static void show_shards(const struct troupe_plan *plan, struct tp_text *out)
 {
     const struct tp_partition *partition = plan->partition;
-    tp_text_add(out, "\n%u shards\n", partition->n_shards);
+    show_count(out, "\n", partition->n_shards, "shard", "\n");
     for (uint32_t i = 0; i < partition->n_shards; i++) {
         const struct tp_shard *shard = &partition->shards[i];
         uint32_t nodes = 0;
         for (uint32_t j = 0; j < shard->n_items; j++)
             nodes += shard->items[j].kind == TP_ITEM_NODE;
-        tp_text_add(out, "  %-8s %u graph nodes, takes %u arguments, gives %u results\n",
-                    shard_device(plan, i), nodes, shard->n_args, shard->n_results);
+        tp_text_add(out, "  %-8s ", shard_device(plan, i));
+        show_count(out, "", nodes, "graph node", ", takes ");
+        show_count(out, "", shard->n_args, "argument", ", gives ");
+        show_count(out, "", shard->n_results, "result", "\n");
     }
 }
 
@@ -223,7 +217,7 @@ static void show_text(const struct troupe_plan *plan, struct tp_text *out)
     show_signature(plan, out);
     show_nodes(plan, out);
     show_shards(plan, out);
-    tp_text_add(out, "\n%u edges\n", plan->partition->n_edges);
+    show_count(out, "\n", plan->partition->n_edges, "edge", "\n");
     for (uint32_t i = 0; i < plan->partition->n_edges; i++)
         show_edge(plan, &plan->partition->edges[i], out);
     for (size_t i = 0; i < plan->placement->n_relaxations; i++)
@@ -236,22 +230,26 @@ static void show_text(const struct troupe_plan *plan, struct tp_text *out)
 
 static json_t *json_typed(const char *name, const char *type)
 {
-    return json_pack("{s:s,s:s}", "name", name, "type", type);
+    return json_pack("{s:o,s:o}", "name", tp_json_text(name), "type", tp_json_text(type));
 }
 
-static void json_signature(const struct troupe_plan *plan, json_t *root)
+static json_t *json_args(const struct troupe_plan *plan)
 {
-    const struct tp_function *body = plan->body;
-    json_t *args = json_array(), *results = json_array();
-    for (uint32_t i = 0; i < body->n_args; i++)
-        json_array_append_new(args, json_typed(body->values[i].name, type_text(plan, i).text));
-    for (uint32_t i = 0; i < body->n_results; i++)
-        json_array_append_new(
-            results,
-            json_typed(body->results[i].name, type_text(plan, body->results[i].value).text));
-    json_object_set_new(root, "function", json_string(body->name));
-    json_object_set_new(root, "args", args);
-    json_object_set_new(root, "results", results);
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < plan->body->n_args; i++)
+        json_array_append_new(list,
+                              json_typed(plan->body->values[i].name, type_text(plan, i).text));
+    return list;
+}
+
+static json_t *json_results(const struct troupe_plan *plan)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < plan->body->n_results; i++)
+        json_array_append_new(list,
+                              json_typed(plan->body->results[i].name,
+                                         type_text(plan, plan->body->results[i].value).text));
+    return list;
 }
 
 static json_t *json_nodes(const struct troupe_plan *plan)
@@ -259,11 +257,12 @@ static json_t *json_nodes(const struct troupe_plan *plan)
     json_t *list = json_array();
     for (uint32_t i = 0; i < plan->body->n_nodes; i++) {
         const struct tp_node *node = &plan->body->nodes[i];
-        json_array_append_new(list, json_pack("{s:s,s:s,s:s,s:s,s:b}", "name", node->name, "op",
-                                              node->op->name, "device",
-                                              device_at(plan, plan->placement->device[i]),
-                                              "reason", plan->reasons ? plan->reasons[i] : "",
-                                              "relaxed", plan->placement->reason[i].relaxed));
+        json_array_append_new(list,
+                              json_pack("{s:o,s:s,s:s,s:o,s:b}", "name",
+                                        tp_json_text(node->name), "op", node->op->name,
+                                        "device", device_at(plan, plan->placement->device[i]),
+                                        "reason", tp_json_text(plan->reasons[i]), "relaxed",
+                                        plan->placement->reason[i].relaxed));
     }
     return list;
 }
@@ -289,42 +288,44 @@ static json_t *json_shards(const struct troupe_plan *plan)
     return list;
 }
 
+static json_t *json_edge(const struct troupe_plan *plan, const struct tp_edge *edge)
+{
+    size_t bytes;
+    bool value = edge->value != TP_NO_VALUE;
+    json_t *row = json_pack("{s:s,s:s,s:o}", "from", shard_device(plan, edge->from), "to",
+                            shard_device(plan, edge->to), "value",
+                            tp_json_text(value ? plan->body->values[edge->value].name : NULL));
+    if (value)
+        json_object_set_new(row, "type", tp_json_text(type_text(plan, edge->value).text));
+    if (value && value_bytes(plan, edge->value, &bytes))
+        json_object_set_new(row, "bytes", json_integer((json_int_t)bytes));
+    return row;
+}
+
 static json_t *json_edges(const struct troupe_plan *plan)
 {
     json_t *list = json_array();
-    for (uint32_t i = 0; i < plan->partition->n_edges; i++) {
-        const struct tp_edge *edge = &plan->partition->edges[i];
-        bool value = edge->value != TP_NO_VALUE;
-        size_t bytes;
-        json_t *row = json_pack("{s:s,s:s,s:s?}", "from", shard_device(plan, edge->from), "to",
-                                shard_device(plan, edge->to), "value",
-                                value ? plan->body->values[edge->value].name : NULL);
-        if (value)
-            json_object_set_new(row, "type", json_string(type_text(plan, edge->value).text));
-        if (value && value_bytes(plan, edge->value, &bytes))
-            json_object_set_new(row, "bytes", json_integer((json_int_t)bytes));
-        json_array_append_new(list, row);
-    }
+    for (uint32_t i = 0; i < plan->partition->n_edges; i++)
+        json_array_append_new(list, json_edge(plan, &plan->partition->edges[i]));
     return list;
 }
 
-static void show_json(const struct troupe_plan *plan, struct tp_text *out)
+static json_t *json_relaxed(const struct troupe_plan *plan)
 {
-    json_t *root = json_object(), *relaxed = json_array();
-    json_signature(plan, root);
-    json_object_set_new(root, "nodes", json_nodes(plan));
-    json_object_set_new(root, "shards", json_shards(plan));
-    json_object_set_new(root, "edges", json_edges(plan));
+    json_t *list = json_array();
     for (size_t i = 0; i < plan->placement->n_relaxations; i++)
-        json_array_append_new(relaxed, json_string(plan->placement->relaxations[i]));
-    json_object_set_new(root, "relaxed", relaxed);
-    char *text = json_dumps(root, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
-    json_decref(root);
-    if (text)
-        tp_text_add(out, "%s\n", text);
-    else
-        out->failed = 1;
-    free(text);
+        json_array_append_new(list, tp_json_text(plan->placement->relaxations[i]));
+    return list;
+}
+
+static troupe_status show_json(const struct troupe_plan *plan, struct tp_text *out,
+                               troupe_error *err)
+{
+    json_t *root = json_pack(
+        "{s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "function", tp_json_text(plan->body->name), "args",
+        json_args(plan), "results", json_results(plan), "nodes", json_nodes(plan), "shards",
+        json_shards(plan), "edges", json_edges(plan), "relaxed", json_relaxed(plan));
+    return tp_json_write(root, out, err);
 }
 
 /* -- Graphviz
@@ -394,19 +395,11 @@ static void show_dot(const struct troupe_plan *plan, struct tp_text *out)
 troupe_status troupe_plan_print(const troupe_plan *plan, troupe_format format, char **out,
                                 troupe_error *err)
 {
-    struct tp_text text = {0};
-    switch (format) {
-    case TROUPE_TEXT:
-        show_text(plan, &text);
-        break;
-    case TROUPE_JSON:
-        show_json(plan, &text);
-        break;
-    case TROUPE_DOT:
-        show_dot(plan, &text);
-        break;
-    default:
+    TP_OWNED(tp_text_fini) struct tp_text text = {0};
+    if (format != TROUPE_TEXT && format != TROUPE_JSON && format != TROUPE_DOT)
         return tp_fail(err, TROUPE_INVALID, "%d is not a format", (int)format);
-    }
+    if (format == TROUPE_JSON) TP_TRY(show_json(plan, &text, err));
+    if (format == TROUPE_DOT) show_dot(plan, &text);
+    if (format == TROUPE_TEXT) show_text(plan, &text);
     return tp_text_take(&text, out, err);
 }

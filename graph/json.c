@@ -31,12 +31,7 @@ static json_t *make_text(const char *text, size_t size)
     json_t *json = json_stringn(text, size);
     if (json) return json;
     TP_OWNED(tp_text_fini) struct tp_text fit = {0};
-    for (size_t i = 0, n; i < size; i += n) {
-        uint32_t code;
-        n = tp_utf8_get(text + i, size - i, &code);
-        tp_text_add_bytes(&fit, n ? text + i : "\xef\xbf\xbd", n ? n : 3);
-        if (!n) n = 1;
-    }
+    tp_utf8_fit(text, size, &fit);
     return fit.failed || !fit.data ? NULL : json_stringn(fit.data, fit.size);
 }
 

@@ -46,3 +46,13 @@ size_t tp_utf8_put(char *text, uint32_t code)
     text[0] = (char)(first[n] | code);
     return n;
 }
+
+void tp_utf8_fit(const char *text, size_t size, struct tp_text *out)
+{
+    for (size_t i = 0, n; i < size; i += n) {
+        uint32_t code;
+        n = tp_utf8_get(text + i, size - i, &code);
+        tp_text_add_bytes(out, n ? text + i : "\xef\xbf\xbd", n ? n : 3);
+        if (!n) n = 1;
+    }
+}
