@@ -149,7 +149,7 @@ troupe_status tp_inline_wishes(struct tp_inliner *in, struct tp_frame *frame, ui
     const bool wishes =
         frame->parents ? frame->wishes[tp_together_root(frame->parents, i)] : own;
     const size_t n = lists_size(frame, node);
-    if (n) TP_TRY(tp_grow(&in->list, n - 1, &in->list_room, sizeof(*in->list), err));
+    TP_TRY(tp_grow(&in->list, n, &in->list_room, sizeof(*in->list), err));
     out->after = in->list;
     out->n_after = put_after(in, frame, node, out->after);
     out->with = out->after + out->n_after;

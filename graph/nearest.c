@@ -5,6 +5,7 @@
  */
 #include "graph/nearest.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,23 +22,31 @@ static unsigned least(unsigned a, unsigned b, unsigned c)
     return ab < c ? ab : c;
 }
 
-/* Insertions, deletions and replacements that make b of a; both are LONGEST at most. */
+/* The cost of making a[i - 1] from b[j - 1], given the rows before: of i - 1 and of i - 2. */
+static unsigned cell(const char *a, size_t i, const char *b, size_t j, const unsigned *now,
+                     const unsigned *last, const unsigned *before)
+{
+    const unsigned differ = lower(a[i - 1]) != lower(b[j - 1]);
+    const unsigned cost = least(now[j - 1] + 1, last[j] + 1, last[j - 1] + differ);
+    const bool swapped = i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
+                         lower(a[i - 2]) == lower(b[j - 1]);
+    return swapped && before[j - 2] + 1 < cost ? before[j - 2] + 1 : cost;
+}
+
+/* Insertions, deletions, replacements and swaps of neighbours that make b of a; both are
+ * LONGEST at most. */
 static unsigned edits(const char *a, size_t a_size, const char *b, size_t b_size)
 {
-    unsigned row[LONGEST + 1];
+    unsigned rows[3][LONGEST + 1];
     for (size_t j = 0; j <= b_size; j++)
-        row[j] = (unsigned)j;
+        rows[0][j] = (unsigned)j;
     for (size_t i = 1; i <= a_size; i++) {
-        unsigned diagonal = row[0];
-        row[0] = (unsigned)i;
-        for (size_t j = 1; j <= b_size; j++) {
-            const unsigned above = row[j];
-            const unsigned differ = lower(a[i - 1]) != lower(b[j - 1]);
-            row[j] = least(row[j - 1] + 1, above + 1, diagonal + differ);
-            diagonal = above;
-        }
+        unsigned *now = rows[i % 3];
+        now[0] = (unsigned)i;
+        for (size_t j = 1; j <= b_size; j++)
+            now[j] = cell(a, i, b, j, now, rows[(i + 2) % 3], rows[(i + 1) % 3]);
     }
-    return row[b_size];
+    return rows[a_size % 3][b_size];
 }
 
 static void insert(struct tp_nearest *nearest, const char *name, unsigned distance)

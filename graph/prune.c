@@ -115,14 +115,12 @@ static uint32_t put_with(const struct pruning *p, uint32_t i, uint32_t *list)
     const struct tp_node *node = &p->f->nodes[i];
     const uint32_t root = p->parents ? tp_together_root(p->parents, i) : i;
     const uint32_t keeper = p->parents && p->lost[root] ? p->keeper[root] : i;
-    bool has_keeper = keeper == i;
     uint32_t n = 0;
+    if (keeper != i) list[n++] = p->nodes[keeper]; /* it is the first of its group */
     for (uint32_t k = 0; k < node->n_with; k++) {
-        if (!p->needed[node->with[k]]) continue;
-        if (node->with[k] == keeper) has_keeper = true;
-        list[n++] = p->nodes[node->with[k]];
+        if (p->needed[node->with[k]] && node->with[k] != keeper)
+            list[n++] = p->nodes[node->with[k]];
     }
-    if (!has_keeper) list[n++] = p->nodes[keeper];
     return n;
 }
 

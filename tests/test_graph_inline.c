@@ -1,0 +1,632 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tests/test_graph_inline.c - calls replaced by bodies, and what is not needed dropped.
+ *
+ * "Caller kept fetchable" of the acceptance list has no counterpart: only results can be
+ * fetched, and they keep their names. "Colocation with an argument name" has none either:
+ * `with` names graph nodes; the nearest is a call that is placed with a graph node.
+ */
+#include <stdio.h>
+
+#include "graph/inline.h"
+#include "tests/graphs.h"
+
+static struct tp_function *inlined(const troupe_function *f)
+{
+    troupe_error err;
+    struct tp_function *out = NULL;
+    ck_ok(tp_inline(f, 1000000, &out, &err));
+    for (uint32_t i = 0; i < out->n_nodes; i++)
+        ck_assert_ptr_null(out->nodes[i].callee);
+    return out;
+}
+
+static struct tp_function *inlined_text(const char *text)
+{
+    troupe_function *f = graphs_function(text);
+    struct tp_function *out = inlined(f);
+    troupe_function_release(&f);
+    return out;
+}
+
+static struct tp_function *pruned(const struct tp_function *f)
+{
+    troupe_error err;
+    struct tp_function *out = NULL;
+    ck_ok(tp_prune(f, &out, &err));
+    return out;
+}
+
+START_TEST(a_function_without_calls_is_itself)
+{
+    troupe_function *f = graphs_function("function f(x: f32[n]) -> (y)\n    y = Relu(x)\n");
+    struct tp_function *in = inlined(f), *out = pruned(f->body);
+    ck_assert_ptr_eq(in, f->body);
+    ck_assert_ptr_eq(out, f->body);
+    tp_function_release(&in);
+    tp_function_release(&out);
+    troupe_function_release(&f);
+}
+END_TEST
+
+START_TEST(a_call_becomes_the_body_with_the_types_of_the_call)
+{
+    struct tp_function *f = inlined_text(
+        "function g(a: f32[n,k], b: f32[k] = f32[3] [1, 2, 3]) -> (y: f32[n], k: f32[?])\n"
+        "    k = f32[2] [1, 2]\n"
+        "    y = MatMul(a, b)\n"
+        "function h(a: f32[...]) -> (y: f32[...], z)\n"
+        "    y, z0 = g(a)\n"
+        "    z = Relu(a)\n"
+        "function f(x: f32[m,?], w: f32[3]) -> (y, z, v, u)\n"
+        "    y, k = g(x, w)\n"
+        "    z, u = h(x)\n"
+        "    v = Relu(k)\n");
+    graphs_is(f,
+              "function f(x: f32[m,3], w: f32[3]) -> (y: f32[m] = y/y, z: f32[...] = z/y/y, v: "
+              "f32[?], u: f32[...] = z/z)\n"
+              "    y/k = f32[2] [1, 2]\n"
+              "    y/y = MatMul(x, w)\n"
+              "    z/y/b = f32[3] [1, 2, 3]\n"
+              "    z/y/k = f32[2] [1, 2]\n"
+              "    z/y/y = MatMul(x, z/y/b)\n"
+              "    z/z = Relu(x)\n"
+              "    v = Relu(y/k)\n");
+    ck_assert_str_eq(graphs_node(f, "y/y")->function, "g");
+    ck_assert_str_eq(graphs_node(f, "z/y/y")->function, "g");
+    ck_assert_str_eq(graphs_node(f, "z/z")->function, "h");
+    ck_assert_ptr_null(graphs_node(f, "v")->function);
+    ck_assert_uint_eq(graphs_node(f, "z/z")->line, 6);
+    tp_function_release(&f);
+}
+END_TEST
+
+START_TEST(shapes_that_contradict_are_found_when_they_meet)
+{
+    troupe_error err;
+    struct tp_function *out = NULL;
+    troupe_function *f =
+        graphs_function("function g(a: f32[...], b: f32[...]) -> (y: f32[...])\n"
+                        "    y = Add(a, b)\n"
+                        "function f(x: f32[2], w: f32[3]) -> (y)\n"
+                        "    s = g(x, w)\n"
+                        "    y = Relu(s)\n");
+    ck_fails(tp_inline(f, 100, &out, &err), INVALID,
+             "function 'g': node 's/y': shapes [2] and [3] do not broadcast");
+    troupe_function_release(&f);
+}
+END_TEST
+
+START_TEST(names_that_meet_stay_apart)
+{
+    struct tp_function *f = inlined_text("function g(a: f32[n]) -> (y: f32[n])\n"
+                                         "    y = Relu(a)\n"
+                                         "function f(x: f32[n]) -> (y)\n"
+                                         "    \"s/y\" = Relu(x)\n"
+                                         "    \"s/y~1\" = Relu(x)\n"
+                                         "    s = g(x)\n"
+                                         "    y = Add(s, \"s/y\")\n");
+    graphs_is(f, "function f(x: f32[n]) -> (y: f32[n])\n"
+                 "    s/y = Relu(x)\n"
+                 "    \"s/y~1\" = Relu(x)\n"
+                 "    \"s/y~2\" = Relu(x)\n"
+                 "    y = Add(\"s/y~2\", s/y)\n");
+    tp_function_release(&f);
+}
+END_TEST
+
+/* 4.11: what is after the call is after its effects; what the call is after, its body is after.
+ */
+START_TEST(edges_into_and_out_of_a_call_are_kept)
+{
+    struct tp_function *f = inlined_text("function g(a: f32[n]) -> (y: f32[n])\n"
+                                         "    first = Relu(a)\n"
+                                         "    y = Relu(first)\n"
+                                         "    alone = Relu(a)\n"
+                                         "    loud = Print(alone)\n"
+                                         "    late = Relu(a) after loud\n"
+                                         "function f(x: f32[n]) -> (z)\n"
+                                         "    p = Relu(x)\n"
+                                         "    s = g(x) after p\n"
+                                         "    z = Relu(x) after s\n");
+    ck_assert_str_eq(graphs_after(f, "s/first"), "p");
+    ck_assert_str_eq(graphs_after(f, "s/y"), "");
+    ck_assert_str_eq(graphs_after(f, "s/alone"), "p");
+    ck_assert_str_eq(graphs_after(f, "s/loud"), "");
+    ck_assert_str_eq(graphs_after(f, "s/late"), "s/loud");
+    ck_assert_str_eq(graphs_after(f, "z"), "s/loud");
+    tp_function_release(&f);
+}
+END_TEST
+
+START_TEST(what_is_after_a_call_without_effects_is_after_its_results)
+{
+    struct tp_function *f = inlined_text("function g(a: f32[n]) -> (y: f32[n], z: f32[n], a)\n"
+                                         "    y = Relu(a)\n"
+                                         "    z = Relu(a)\n"
+                                         "function same(a: f32[n]) -> (a)\n"
+                                         "function f(x: f32[n]) -> (z, w)\n"
+                                         "    p = Relu(x)\n"
+                                         "    s, t, u = g(x)\n"
+                                         "    z = Relu(x) after s\n"
+                                         "    e = same(x) after p\n"
+                                         "    w = Relu(e) after e\n");
+    ck_assert_str_eq(graphs_after(f, "z"), "s/y s/z");
+    ck_assert_str_eq(graphs_after(f, "w"), "p");
+    tp_function_release(&f);
+}
+END_TEST
+
+START_TEST(effects_of_calls_without_a_common_value_stay_in_order)
+{
+    struct tp_function *f = inlined_text("function log(x: f32[n])\n"
+                                         "    Print(x)\n"
+                                         "function deep(x: f32[n])\n"
+                                         "    l: log(x)\n"
+                                         "    m: log(x)\n"
+                                         "function f(x: f32[n], y: f32[n])\n"
+                                         "    a: deep(x)\n"
+                                         "    p: Print(y)\n"
+                                         "    b: log(y)\n");
+    ck_assert_uint_eq(f->n_nodes, 4);
+    ck_assert_str_eq(graphs_after(f, "a/l/Print_0"), "");
+    ck_assert_str_eq(graphs_after(f, "a/m/Print_0"), "a/l/Print_0");
+    ck_assert_str_eq(graphs_after(f, "p"), "a/m/Print_0");
+    ck_assert_str_eq(graphs_after(f, "b/Print_0"), "p");
+    tp_function_release(&f);
+}
+END_TEST
+
+/* 4.8: the same without inlining: each call is an effect, and they are chained. */
+START_TEST(nested_calls_with_effects_are_chained)
+{
+    troupe_function *f = graphs_function("function log(x: f32[n])\n"
+                                         "    Print(x)\n"
+                                         "function f(x: f32[n], y: f32[n])\n"
+                                         "    a: log(x)\n"
+                                         "    b: log(y)\n");
+    ck_assert_str_eq(graphs_after(f->body, "b"), "a");
+    struct tp_function *out = pruned(f->body);
+    ck_assert_ptr_eq(out, f->body);
+    tp_function_release(&out);
+    troupe_function_release(&f);
+}
+END_TEST
+
+/* 4.11: the device of a graph node of a body: none, in part, another; and the call's. */
+static const struct place {
+    const char *own, *call, *becomes;
+} places[] = {
+    {"", "", ""},
+    {"", "@cpu:1", "/device:cpu:1"},
+    {"", "@/job:a/task:2", "/job:a/task:2"},
+    {"@cpu:0", "@cpu:1", "/device:cpu:0"},
+    {"@cpu:0", "", "/device:cpu:0"},
+    {"@/job:a", "@/job:b/device:cpu:1", "/job:a/device:cpu:1"},
+    {"@/device:cpu", "@cpu:1", "/device:cpu:1"},
+    {"@/device:opencl", "@cpu:1", "/device:opencl"},
+    {"@/task:1", "@/job:a/task:0/device:cpu:0", "/job:a/task:1/device:cpu:0"},
+};
+
+START_TEST(a_graph_node_of_a_body_goes_where_it_says_else_where_the_call_says)
+{
+    char text[512];
+    const struct place *p = &places[_i];
+    snprintf(text, sizeof(text),
+             "function g(a: f32[n]) -> (y: f32[n])\n    y = Relu(a) %s\n"
+             "function h(a: f32[n]) -> (y: f32[n])\n    g = g(a)\n    y = Relu(g)\n"
+             "function f(x: f32[n]) -> (z)\n    s = h(x) %s\n    z = Relu(s)\n",
+             p->own, p->call);
+    struct tp_function *f = inlined_text(text);
+    ck_assert_str_eq(graphs_device(f, "s/g/y"), p->becomes);
+    ck_assert_str_eq(graphs_device(f, "z"), "");
+    tp_function_release(&f);
+}
+END_TEST
+
+START_TEST(a_call_inside_a_body_fills_what_the_outer_call_leaves_open)
+{
+    struct tp_function *f = inlined_text("function g(a: f32[n]) -> (y: f32[n])\n"
+                                         "    y = Relu(a)\n"
+                                         "function h(a: f32[n]) -> (y: f32[n])\n"
+                                         "    g = g(a) @/device:cpu:3\n"
+                                         "    y = Relu(g)\n"
+                                         "function f(x: f32[n]) -> (s)\n"
+                                         "    s = h(x) @/job:a/device:cpu:1\n");
+    ck_assert_str_eq(graphs_device(f, "s/g/y"), "/job:a/device:cpu:3");
+    ck_assert_str_eq(graphs_device(f, "s/y"), "/job:a/device:cpu:1");
+    tp_function_release(&f);
+}
+END_TEST
+
+/* 4.11: names of colocation lead to the new graph nodes. */
+START_TEST(what_is_placed_together_stays_together)
+{
+    struct tp_function *f = inlined_text("function g(a: f32[n]) -> (y: f32[n], z: f32[n])\n"
+                                         "    p = Relu(a) @cpu:7\n"
+                                         "    q = Relu(a) with p\n"
+                                         "    y = Relu(q)\n"
+                                         "    z = Relu(q) with y\n"
+                                         "function f(x: f32[n]) -> (m, y, o)\n"
+                                         "    m = Relu(x) @cpu:5\n"
+                                         "    y, z = g(x) with m\n"
+                                         "    o = Relu(x) with y\n");
+    ck_assert_str_eq(graphs_with(f, "y/p"), "");
+    ck_assert_str_eq(graphs_with(f, "y/q"), "y/p");
+    ck_assert_str_eq(graphs_with(f, "y/y"), "m");
+    ck_assert_str_eq(graphs_with(f, "y/z"), "m y/y");
+    ck_assert_str_eq(graphs_with(f, "o"), "y/y");
+    tp_function_release(&f);
+}
+END_TEST
+
+START_TEST(a_group_with_a_wish_of_its_own_does_not_take_the_calls_device)
+{
+    struct tp_function *f = inlined_text("function g(a: f32[n]) -> (y: f32[n], z: f32[n])\n"
+                                         "    y = Relu(a)\n"
+                                         "    p = Relu(a) @cpu:7 with y\n"
+                                         "    z = Relu(a)\n"
+                                         "function f(x: f32[n]) -> (y, z)\n"
+                                         "    y, z = g(x) @cpu:1\n");
+    ck_assert_str_eq(graphs_device(f, "y/y"), "");
+    ck_assert_str_eq(graphs_device(f, "y/p"), "/device:cpu:7");
+    ck_assert_str_eq(graphs_device(f, "y/z"), "/device:cpu:1");
+    tp_function_release(&f);
+}
+END_TEST
+
+START_TEST(calls_without_end_are_refused_with_the_circle)
+{
+    static const char *const texts[][2] = {
+        {"function f(x: f32[n]) -> (y: f32[n])\n    y = f(x)\n", "calls without end: f -> f"},
+        {"function h(x: f32[n]) -> (y: f32[n])\n    y = g(x)\n"
+         "function g(x: f32[n]) -> (y: f32[n])\n    z = Relu(x)\n    y = h(z)\n"
+         "function f(x: f32[n]) -> (y: f32[n])\n    y = g(x)\n",
+         "calls without end: g -> h -> g"},
+        {"function g(x: f32[n]) -> (y: f32[n])\n    y = f(x)\n"
+         "function f(x: f32[n]) -> (y: f32[n])\n    y = g(x)\n",
+         "calls without end: f -> g -> f"},
+    };
+    troupe_error err;
+    struct tp_function *out = NULL;
+    troupe_function *f = graphs_function(texts[_i][0]);
+    ck_fails(tp_inline(f, 1000, &out, &err), INVALID, texts[_i][1]);
+    ck_assert_ptr_null(out);
+    troupe_function_release(&f);
+}
+END_TEST
+
+START_TEST(the_same_function_may_be_called_often_but_not_without_limit)
+{
+    troupe_error err;
+    struct tp_function *out = NULL;
+    struct tp_text text = {0};
+    tp_text_add(&text, "function f0()\n");
+    for (int i = 1; i < 64; i++) {
+        tp_text_add(&text, "function f%d()\n    a: f%d()\n    b: f%d()\n", i, i - 1, i - 1);
+    }
+    troupe_function *f = graphs_function(text.data);
+    ck_fails(tp_inline(f, 10000, &out, &err), EXHAUSTED, "more graph nodes than are allowed");
+    troupe_function_release(&f);
+    tp_text_fini(&text);
+    f = graphs_function("function g(x: f32[n]) -> (y: f32[n])\n    y = Relu(x)\n"
+                        "function f(x: f32[n]) -> (y)\n    z = g(x)\n    y = g(z)\n");
+    ck_fails(tp_inline(f, 3, &out, &err), EXHAUSTED, "'y'");
+    ck_ok(tp_inline(f, 4, &out, &err));
+    tp_function_release(&out);
+    troupe_function_release(&f);
+}
+END_TEST
+
+START_TEST(calls_ten_thousand_deep_are_inlined)
+{
+    struct tp_text text = {0};
+    tp_text_add(&text, "function f0(x: f32[n]) -> (y)\n    y = Print(x)\n");
+    for (int i = 1; i < 10000; i++) {
+        tp_text_add(&text, "function f%d(x: f32[n]) -> (y)\n    z = f%d(x)\n    y = Relu(z)\n",
+                    i, i - 1);
+    }
+    struct tp_function *f = inlined_text(text.data);
+    ck_assert_uint_eq(f->n_nodes, 10000);
+    for (uint32_t i = 0; i < f->n_nodes; i += 97)
+        ck_assert_uint_lt(strlen(f->nodes[i].name), 600);
+    tp_function_release(&f);
+    tp_text_fini(&text);
+}
+END_TEST
+
+/* 4.8 and 4.11: what neither a result nor an effect needs is gone, unused arguments stay. */
+START_TEST(what_nothing_needs_is_dropped)
+{
+    struct tp_function *f =
+        inlined_text("function g(a: f32[n], unused: f32[n]) -> (y: f32[n])\n"
+                     "    dead = Relu(unused)\n"
+                     "    k = f32[1] [1]\n"
+                     "    j = f32[1] [2]\n"
+                     "    deader = Add(dead, k)\n"
+                     "    y = Add(a, j)\n"
+                     "    loud = Relu(a)\n"
+                     "    Print(loud)\n"
+                     "    before = Relu(a)\n"
+                     "    y2 = Relu(y) after before\n"
+                     "    Print(y2)\n"
+                     "function f(x: f32[n], w: f32[n]) -> (z = y)\n"
+                     "    u = Relu(w)\n"
+                     "    y = g(x, u)\n");
+    struct tp_function *p = pruned(f);
+    graphs_is(p, "function f(x: f32[n], w: f32[n]) -> (z: f32[n] = y/y)\n"
+                 "    y/j = f32[1] [2]\n"
+                 "    y/y = Add(x, y/j)\n"
+                 "    y/loud = Relu(x)\n"
+                 "    y/Print_4 = Print(y/loud)\n"
+                 "    y/before = Relu(x)\n"
+                 "    y/y2 = Relu(y/y) after y/before\n"
+                 "    y/Print_7 = Print(y/y2) after y/Print_4\n");
+    tp_function_release(&f);
+    ck_assert_str_eq(graphs_node(p, "y/loud")->function, "g");
+    tp_function_release(&p);
+}
+END_TEST
+
+/* 4.11: a graph node that only an effect needs runs, and the result is right. */
+START_TEST(what_only_an_effect_needs_is_kept)
+{
+    struct tp_function *f = inlined_text("function g(a: f32[n], b: f32[n]) -> (y: f32[n])\n"
+                                         "    y = Relu(a)\n"
+                                         "    only = Relu(b)\n"
+                                         "    Print(only)\n"
+                                         "function f(x: f32[n]) -> (y)\n"
+                                         "    w = Elu(x)\n"
+                                         "    y = g(x, w)\n");
+    struct tp_function *p = pruned(f);
+    ck_assert_ptr_eq(p, f);
+    ck_assert_uint_eq(p->n_nodes, 4);
+    tp_function_release(&f);
+    tp_function_release(&p);
+}
+END_TEST
+
+START_TEST(a_group_that_loses_a_member_stays_a_group)
+{
+    struct tp_function *f = inlined_text("function f(x: f32[n]) -> (b, d, e)\n"
+                                         "    a = Relu(x) @cpu:3\n"
+                                         "    b = Relu(x) with a\n"
+                                         "    c = Relu(x) with b @/job:a\n"
+                                         "    d = Relu(x) with c\n"
+                                         "    e = Relu(x) with d\n"
+                                         "    g = Relu(x)\n");
+    struct tp_function *p = pruned(f);
+    graphs_is(p, "function f(x: f32[n]) -> (b: f32[n], d: f32[n], e: f32[n])\n"
+                 "    b = Relu(x) @/job:a/device:cpu:3\n"
+                 "    d = Relu(x) with b\n"
+                 "    e = Relu(x) with b, d\n");
+    tp_function_release(&f);
+    tp_function_release(&p);
+}
+END_TEST
+
+/* --- random functions, run in a world where values are hashes
+ * -------------------------------------- */
+
+#define WORDS 4096
+
+struct world {
+    uint64_t effects[WORDS]; /* in the order in which they happened */
+    size_t n;
+};
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+    a = (a ^ b) * UINT64_C(0xff51afd7ed558ccd);
+    return a ^ (a >> 29);
+}
+
+static void run(const struct tp_function *f, const struct tp_version *version,
+                const uint64_t *args, uint64_t *results, struct graphs_dice *dice,
+                struct world *world);
+
+static void run_node(const struct tp_function *f, const struct tp_version *version, uint32_t i,
+                     uint64_t *values, struct graphs_dice *dice, struct world *world)
+{
+    const struct tp_node *node = &f->nodes[i];
+    uint64_t in[8], out[8] = {0}, sum = 1;
+    for (uint32_t k = 0; k < node->n_inputs; k++)
+        in[k] = values[node->inputs[k]];
+    if (node->callee) {
+        run(tp_version_find(version, node->callee), version, in, out, dice, world);
+    } else {
+        for (const char *c = node->op->name; *c; c++)
+            sum = mix(sum, (uint64_t)*c);
+        for (uint32_t k = 0; k < node->n_inputs; k++)
+            sum = mix(sum, in[k]);
+        if (node->op->stateful) {
+            ck_assert_uint_lt(world->n, WORDS);
+            world->effects[world->n++] = sum;
+        }
+        out[0] = sum;
+    }
+    for (uint32_t k = 0; k < node->n_results; k++)
+        values[node->results[k]] = out[k];
+}
+
+static bool ready(const struct tp_function *f, uint32_t i, const bool *done)
+{
+    const struct tp_node *node = &f->nodes[i];
+    for (uint32_t k = 0; k < node->n_inputs; k++) {
+        const uint32_t maker = f->values[node->inputs[k]].node;
+        if (maker != TP_NO_NODE && !done[maker]) return false;
+    }
+    for (uint32_t k = 0; k < node->n_after; k++) {
+        if (!done[node->after[k]]) return false;
+    }
+    return true;
+}
+
+/* In any order that inputs and edges allow, by the dice. */
+static void run(const struct tp_function *f, const struct tp_version *version,
+                const uint64_t *args, uint64_t *results, struct graphs_dice *dice,
+                struct world *world)
+{
+    uint64_t *values = tp_alloc_array(f->n_values, sizeof(*values));
+    bool *done = tp_alloc_array(f->n_nodes, sizeof(*done));
+    for (uint32_t v = 0; v < f->n_values; v++) {
+        if (v < f->n_args)
+            values[v] = args[v];
+        else if (f->values[v].content)
+            values[v] = f->values[v].content[0];
+    }
+    for (uint32_t left = f->n_nodes; left > 0;) {
+        const uint32_t i = graphs_roll(dice, f->n_nodes);
+        if (done[i] || !ready(f, i, done)) continue;
+        run_node(f, version, i, values, dice, world);
+        done[i] = true;
+        left--;
+    }
+    for (uint32_t i = 0; i < f->n_results; i++)
+        results[i] = values[f->results[i].value];
+    tp_free(values);
+    tp_free(done);
+}
+
+static const char *random_value(struct graphs_dice *dice, int nodes)
+{
+    static char text[4][16];
+    static unsigned next;
+    char *out = text[next++ % 4];
+    const uint32_t k = graphs_roll(dice, (uint32_t)nodes + 3);
+    if (k == 0) return "x";
+    if (k == 1) return "w";
+    if (k == 2) return "k";
+    snprintf(out, 16, "n%u", k - 3);
+    return out;
+}
+
+static void random_clauses(struct graphs_dice *dice, int node, struct tp_text *text)
+{
+    if (graphs_roll(dice, 4) == 0) tp_text_add(text, " @cpu:%u", graphs_roll(dice, 3));
+    if (node && graphs_roll(dice, 4) == 0)
+        tp_text_add(text, " after n%u", graphs_roll(dice, (uint32_t)node));
+    if (node && graphs_roll(dice, 5) == 0)
+        tp_text_add(text, " with n%u", graphs_roll(dice, (uint32_t)node));
+    tp_text_add(text, "\n");
+}
+
+/* Function number i, which calls those before it. */
+static void random_function(struct graphs_dice *dice, int i, struct tp_text *text)
+{
+    const int nodes = 1 + (int)graphs_roll(dice, 7);
+    tp_text_add(text,
+                "function f%d(x: f32[4], w: f32[4]) -> (r: f32[4] = %s, s: f32[4] = %s)\n", i,
+                random_value(dice, nodes), random_value(dice, nodes));
+    tp_text_add(text, "    k = f32[4] [%d, 2, 3, 4]\n", i);
+    for (int n = 0; n < nodes; n++) {
+        const uint32_t kind = graphs_roll(dice, i ? 6 : 4);
+        const char *a = random_value(dice, n), *b = random_value(dice, n);
+        if (kind >= 4) {
+            tp_text_add(text, "    n%d, m%d = f%u(%s, %s)", n, n,
+                        graphs_roll(dice, (uint32_t)i), a, b);
+        } else if (kind == 3) {
+            tp_text_add(text, "    n%d = Print(%s)", n, a);
+        } else {
+            tp_text_add(text, "    n%d = %s(%s, %s)", n, kind ? "Add" : "Mul", a, b);
+        }
+        random_clauses(dice, n, text);
+    }
+}
+
+static void same_world(const struct world *a, const struct world *b)
+{
+    ck_assert_uint_eq(a->n, b->n);
+    ck_assert_mem_eq(a->effects, b->effects, a->n * sizeof(a->effects[0]));
+}
+
+START_TEST(an_inlined_function_does_what_the_called_ones_do)
+{
+    static const uint64_t args[] = {11, 22};
+    struct graphs_dice dice = {(uint64_t)_i};
+    struct tp_text text = {0};
+    for (int i = 0; i < 5; i++)
+        random_function(&dice, i, &text);
+    troupe_function *f = graphs_function(text.data);
+    struct tp_function *flat = inlined(f), *thin = pruned(flat);
+    struct world called = {.n = 0}, again = {.n = 0};
+    uint64_t wanted[2], got[2];
+    run(f->body, f->version, args, wanted, &dice, &called);
+    const struct tp_function *others[] = {f->body, flat, thin, flat, thin};
+    for (size_t k = 0; k < TP_COUNT(others); k++) {
+        again.n = 0;
+        run(others[k], f->version, args, got, &dice, &again);
+        ck_assert_msg(memcmp(got, wanted, sizeof(got)) == 0, "seed %d", _i);
+        same_world(&called, &again);
+    }
+    ck_assert_uint_le(thin->n_nodes, flat->n_nodes);
+    tp_function_release(&flat);
+    tp_function_release(&thin);
+    troupe_function_release(&f);
+    tp_text_fini(&text);
+}
+END_TEST
+
+static const troupe_function *starved;
+
+static troupe_status whole(troupe_error *err)
+{
+    TP_OWNED(tp_function_release) struct tp_function *flat = NULL;
+    TP_OWNED(tp_function_release) struct tp_function *thin = NULL;
+    TP_TRY(tp_inline(starved, 1000, &flat, err));
+    return tp_prune(flat, &thin, err);
+}
+
+START_TEST(without_memory_they_say_so_and_leave_nothing)
+{
+    troupe_function *f = graphs_function(
+        "function g(a: f32[n,\"a b\"], b: f32[?] = f32[1] [1]) -> (y: f32[n,?])\n"
+        "    dead = Relu(a)\n"
+        "    k = f32[1] [1]\n"
+        "    p = Print(a) @cpu:1\n"
+        "    y = LeakyRelu(p, alpha=0.5) with dead after dead\n"
+        "function f(x: f32[n,m]) -> (y)\n"
+        "    z = g(x) @cpu:0\n"
+        "    v = g(x) after z with z\n"
+        "    w = Relu(x) with v\n"
+        "    y = Add(z, v) with w\n");
+    starved = f;
+    graphs_starve(whole);
+    troupe_function_release(&f);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("graph_inline");
+    TCase *t = tcase_create("inline");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, a_function_without_calls_is_itself);
+    tcase_add_test(t, a_call_becomes_the_body_with_the_types_of_the_call);
+    tcase_add_test(t, shapes_that_contradict_are_found_when_they_meet);
+    tcase_add_test(t, names_that_meet_stay_apart);
+    tcase_add_test(t, edges_into_and_out_of_a_call_are_kept);
+    tcase_add_test(t, what_is_after_a_call_without_effects_is_after_its_results);
+    tcase_add_test(t, effects_of_calls_without_a_common_value_stay_in_order);
+    tcase_add_test(t, nested_calls_with_effects_are_chained);
+    tcase_add_loop_test(t, a_graph_node_of_a_body_goes_where_it_says_else_where_the_call_says,
+                        0, (int)TP_COUNT(places));
+    tcase_add_test(t, a_call_inside_a_body_fills_what_the_outer_call_leaves_open);
+    tcase_add_test(t, what_is_placed_together_stays_together);
+    tcase_add_test(t, a_group_with_a_wish_of_its_own_does_not_take_the_calls_device);
+    tcase_add_loop_test(t, calls_without_end_are_refused_with_the_circle, 0, 3);
+    tcase_add_test(t, the_same_function_may_be_called_often_but_not_without_limit);
+    tcase_add_test(t, calls_ten_thousand_deep_are_inlined);
+    tcase_add_test(t, what_nothing_needs_is_dropped);
+    tcase_add_test(t, what_only_an_effect_needs_is_kept);
+    tcase_add_test(t, a_group_that_loses_a_member_stays_a_group);
+    tcase_add_loop_test(t, an_inlined_function_does_what_the_called_ones_do, 0, 500);
+    tcase_add_test(t, without_memory_they_say_so_and_leave_nothing);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
