@@ -4,6 +4,7 @@
  */
 #include "kernels/conv.h"
 
+#include "kernels/dense.h"
 #include "kernels/ops.h"
 
 /* The window's size: of the weights, or of the attribute while those are not known. */
@@ -115,10 +116,56 @@ troupe_status tp_conv_make(struct tp_conv *conv, const struct tp_infer *node, tr
     return TROUPE_OK;
 }
 
+/* --- by oneDNN
+ * -------------------------------------------------------------------------------- */
+static troupe_status run_parts(const struct tp_launch *launch, troupe_error *err)
+{
+    const struct tp_view *b = tp_in(launch, 2);
+    return tp_parts_run(launch->state, tp_in(launch, 0)->data, tp_in(launch, 1)->data,
+                        b ? b->data : NULL, tp_out(launch, 0)->data, launch->workspace,
+                        launch->team, err);
+}
+
+static void drop_parts(void *state)
+{
+    struct tp_parts *parts = state;
+    if (parts) tp_parts_fini(parts);
+    tp_free(parts);
+}
+
+static void destroy_parts(struct tp_parts **parts)
+{
+    drop_parts(*parts);
+}
+
+/* PENDING: oneDNN is not there, or has no way. */
+static troupe_status prepare_parts(struct tp_prepare *prepare, const struct tp_conv *conv,
+                                   troupe_error *err)
+{
+    TP_OWNED(destroy_parts) struct tp_parts *parts = tp_alloc(sizeof(*parts));
+    if (!parts) return tp_fail_memory(err, sizeof(*parts));
+    const troupe_status status =
+        tp_parts_conv(parts, conv, tp_known(&prepare->node, 1), prepare->threads, err);
+    if (status != TROUPE_OK) return status;
+    if (parts->keeps) prepare->uses &= ~2u;
+    prepare->workspace = parts->workspace;
+    prepare->run = run_parts;
+    prepare->drop = drop_parts;
+    prepare->state = parts;
+    parts = NULL;
+    return TROUPE_OK;
+}
+
 static troupe_status prepare(struct tp_prepare *prepare, troupe_error *err)
 {
     struct tp_conv conv;
     TP_TRY(tp_conv_make(&conv, &prepare->node, err));
+    const double size = (double)conv.n * (double)conv.groups * (double)conv.out *
+                        (double)conv.in * (double)conv.taps * (double)conv.y_space;
+    if (conv.dtype == TROUPE_F32 && size >= TP_DENSE_WORTH && tp_dense_allows(TP_DENSE_DNNL)) {
+        const troupe_status status = prepare_parts(prepare, &conv, err);
+        if (status != TROUPE_PENDING) return status;
+    }
     return tp_conv_own(prepare, &conv, err);
 }
 

@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "kernels/blas.h"
 #include "kernels/conv.h"
 #include "kernels/convert.h"
 #include "kernels/dense.h"
@@ -296,6 +297,17 @@ static bool is_plain(const struct tp_window *w)
     return true;
 }
 
+/* OpenBLAS's product for large tiles, where oneDNN has not taken the whole convolution. */
+static tp_gemm_fn *choose_product(const struct state *s)
+{
+    const struct tp_conv *c = &s->conv;
+    const double size = (double)c->out * (double)c->in * (double)c->taps * (double)c->y_space;
+    tp_gemm_fn *blas = NULL;
+    if (s->wide == TROUPE_F32 && size >= TP_DENSE_WORTH && tp_dense_allows(TP_DENSE_BLAS))
+        blas = tp_blas_gemm();
+    return blas ? blas : tp_gemm_find(s->wide);
+}
+
 troupe_status tp_conv_own(struct tp_prepare *prepare, const struct tp_conv *conv,
                           troupe_error *err)
 {
@@ -308,7 +320,7 @@ troupe_status tp_conv_own(struct tp_prepare *prepare, const struct tp_conv *conv
     s->wide = s->half ? TROUPE_F32 : conv->dtype;
     s->size = troupe_dtype_size(s->wide);
     s->plain = is_plain(&conv->window);
-    s->product = tp_gemm_find(s->wide);
+    s->product = choose_product(s);
     if (s->half && w) {
         s->w = tp_alloc_array(weights, sizeof(float));
         if (!s->w) return tp_fail_memory(err, weights * sizeof(float));

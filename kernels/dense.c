@@ -1,10 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
  * kernels/dense.c - the matrix product as ops use it.
+ *
+ * f32 products that are large enough go to oneDNN, or without it to OpenBLAS; the rest is our
+ * own. The setting TROUPE_DENSE=own, or blas, leaves out those that stand before it.
  */
 #include "kernels/dense.h"
 
+#include <stdlib.h>
+
+#include "kernels/blas.h"
 #include "kernels/convert.h"
+
+bool tp_dense_allows(enum tp_dense_way way)
+{
+    static const char *const names[] = {"own", "blas", "dnnl"};
+    const char *set = getenv("TROUPE_DENSE");
+    for (size_t i = 0; set && i < TP_COUNT(names); i++)
+        if (strcmp(set, names[i]) == 0) return (size_t)way <= i;
+    return true;
+}
 
 static bool is_half(troupe_dtype dtype)
 {
@@ -21,17 +36,45 @@ static troupe_status keep_widened(struct tp_dense *dense, const void *b, troupe_
     return TROUPE_OK;
 }
 
+/* oneDNN's or OpenBLAS's product when it is worth it, else our own stays. */
+static troupe_status choose(struct tp_dense *dense, const float *b, int threads,
+                            troupe_error *err)
+{
+    const double size = (double)dense->m * (double)dense->n * (double)dense->k;
+    if (dense->result != TROUPE_F32 || size < TP_DENSE_WORTH) return TROUPE_OK; /* our own */
+    if (tp_dense_allows(TP_DENSE_DNNL)) {
+        const troupe_status status =
+            tp_parts_matmul(&dense->parts, dense->m, dense->n, dense->k, dense->turned_a,
+                            dense->turned_b, b, threads, err);
+        if (status != TROUPE_PENDING) return status;
+    }
+    /* OpenBLAS is slow at single rows */
+    tp_gemm_fn *blas = dense->m >= 4 && tp_dense_allows(TP_DENSE_BLAS) ? tp_blas_gemm() : NULL;
+    if (blas) dense->product = blas;
+    return TROUPE_OK;
+}
+
 troupe_status tp_dense_make(struct tp_dense *dense, const void *b, int threads, bool *keeps,
                             troupe_error *err)
 {
-    (void)threads;
     const bool half = is_half(dense->dtype);
+    const double size = (double)dense->m * (double)dense->n * (double)dense->k;
     dense->result = half ? TROUPE_F32 : dense->dtype;
-    dense->own = tp_gemm_find(dense->result);
+    dense->product = tp_gemm_find(dense->result);
     if (half && b) TP_TRY(keep_widened(dense, b, err));
+    TP_TRY(choose(dense, half ? dense->b : b, threads, err));
     if (half) dense->workspace += tp_room(dense->m * dense->k * sizeof(float));
     if (half && !b) dense->workspace += tp_room(dense->n * dense->k * sizeof(float));
-    *keeps = dense->b != NULL;
+    dense->parts_at = dense->workspace;
+    dense->workspace += dense->parts.workspace;
+    dense->groups =
+        threads > 1 && !dense->turned_a && 2 * size > TP_PARTS_FLOPS ? (size_t)threads : 1;
+    if (dense->parts.keeps) { /* two of them are not needed */
+        tp_free(dense->b);
+        dense->b = NULL;
+    }
+    *keeps = dense->parts.keeps || dense->b;
+    dense->has_b = *keeps;
     return TROUPE_OK;
 }
 
@@ -41,18 +84,38 @@ static void widen(const struct tp_dense *dense, const void **a, const void **b, 
     float *at = workspace;
     tp_load_f32(dense->dtype, *a, 1, dense->m * dense->k, at);
     *a = at;
-    at += tp_room(dense->m * dense->k * sizeof(float)) / sizeof(float);
-    if (!dense->b) {
-        tp_load_f32(dense->dtype, *b, 1, dense->n * dense->k, at);
-        *b = at;
-    }
+    if (dense->has_b) return; /* once before */
+    at = tp_part(at, tp_room(dense->m * dense->k * sizeof(float)));
+    tp_load_f32(dense->dtype, *b, 1, dense->n * dense->k, at);
+    *b = at;
+}
+
+/* --- groups of rows
+ * --------------------------------------------------------------------------- */
+struct job {
+    const struct tp_dense *dense;
+    const void *a, *b;
+    void *c;
+};
+
+/* Rows of group i; a multiple of four but for the last. */
+static void run_group(void *arg, size_t i)
+{
+    const struct job *job = arg;
+    const struct tp_dense *d = job->dense;
+    const size_t size = troupe_dtype_size(d->result);
+    const size_t each = ((d->m + d->groups - 1) / d->groups + 3) / 4 * 4, from = i * each;
+    if (from >= d->m) return; /* the others are enough */
+    const size_t rows = d->m - from < each ? d->m - from : each;
+    const struct tp_matrix a = {(const char *)job->a + from * (d->turned_a ? 1 : d->k) * size,
+                                d->turned_a ? 1 : d->k, d->turned_a ? d->m : 1};
+    const struct tp_matrix b = {job->b, d->turned_b ? 1 : d->n, d->turned_b ? d->k : 1};
+    d->product(rows, d->n, d->k, a, b, (char *)job->c + from * d->n * size, d->n);
 }
 
 troupe_status tp_dense_run(const struct tp_dense *dense, const void *a, const void *b, void *c,
                            void *workspace, struct tp_team *team, troupe_error *err)
 {
-    (void)team;
-    (void)err;
     if (dense->m == 0 || dense->n == 0) return TROUPE_OK; /* the product has no elements */
     if (dense->k == 0) {
         memset(c, 0, dense->m * dense->n * troupe_dtype_size(dense->result));
@@ -60,15 +123,22 @@ troupe_status tp_dense_run(const struct tp_dense *dense, const void *a, const vo
     }
     if (dense->b) b = dense->b;
     if (is_half(dense->dtype)) widen(dense, &a, &b, workspace);
-    const size_t m = dense->m, n = dense->n, k = dense->k;
-    const struct tp_matrix left = {a, dense->turned_a ? 1 : k, dense->turned_a ? m : 1};
-    const struct tp_matrix right = {b, dense->turned_b ? 1 : n, dense->turned_b ? k : 1};
-    dense->own(m, n, k, left, right, c, n);
+    if (dense->parts.n > 0)
+        return tp_parts_run(&dense->parts, a, b, NULL, c, tp_part(workspace, dense->parts_at),
+                            team, err);
+    struct job job = {dense, a, b, c};
+    if (team && dense->groups > 1) {
+        team->run(team, dense->groups, run_group, &job);
+    } else {
+        for (size_t i = 0; i < dense->groups; i++)
+            run_group(&job, i);
+    }
     return TROUPE_OK;
 }
 
 void tp_dense_fini(struct tp_dense *dense)
 {
+    tp_parts_fini(&dense->parts);
     tp_free(dense->b);
     dense->b = NULL;
 }

@@ -10,10 +10,18 @@
 
 #include "kernels/gemm.h"
 #include "kernels/kernel.h"
+#include "kernels/parts.h"
 
 #define TP_DENSE_TYPES                                                                         \
     (TP_FLOATS | TP_TYPE(I32) | TP_TYPE(I64) | TP_TYPE(U32) | TP_TYPE(U64)) /* what it can do  \
                                                                              */
+
+/* Who may compute, the most preferred last. */
+enum tp_dense_way { TP_DENSE_OWN, TP_DENSE_BLAS, TP_DENSE_DNNL };
+/* By the setting TROUPE_DENSE: all, unless it is the name of one that stands below this one. */
+bool tp_dense_allows(enum tp_dense_way way);
+/* Multiplications from which on a library is worth its call. */
+#define TP_DENSE_WORTH (32.0 * 32 * 32)
 
 struct tp_dense {
     /* To set: */
@@ -22,10 +30,14 @@ struct tp_dense {
     bool turned_a;      /* a is stored as k rows of m */
     bool turned_b;      /* b is stored as n rows of k */
     /* Worked out: */
-    troupe_dtype result; /* of the product */
-    size_t workspace;    /* bytes of a run, aligned to 64 */
-    tp_gemm_fn *own;
-    void *b; /* b, made ready once, or NULL */
+    troupe_dtype result;   /* of the product */
+    size_t workspace;      /* bytes of a run, aligned to 64 */
+    tp_gemm_fn *product;   /* used when there are no parts */
+    size_t groups;         /* of rows, for several threads */
+    struct tp_parts parts; /* oneDNN's */
+    size_t parts_at;       /* their workspace */
+    void *b;               /* b, widened once, or NULL */
+    bool has_b;            /* b or the parts hold what is needed of b */
 };
 
 /* b is NULL when it is not known yet; when it is, `keeps` says whether the product has what it

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tests/test_kernels_dense.c - the ways in which products and convolutions are computed agree,
+ * and so do they on one thread and on several.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "tests/op_case.h"
+#include "tests/test.h"
+
+/* Large enough for every library, and to be cut for several threads. */
+static const struct {
+    const char *op;
+    struct tp_sample sample;
+} large[] = {
+    {"MatMul", {.inputs = "f32[200,256] f32[256,420]"}},
+    {"MatMul", {.inputs = "f32[3,70,256] f32[256,420]"}},
+    {"MatMul", {.inputs = "f32[3,90,128] f32[3,128,70]"}},
+    {"MatMul", {.inputs = "f32[1,512] f32[512,100]"}},
+    {"MatMul", {.inputs = "f64[200,256] f64[256,420]"}},
+    {"MatMul", {.inputs = "f16[200,256] f16[256,420]"}},
+    {"MatMul", {.inputs = "i32[200,256] i32[256,420]"}},
+    {"Gemm", {.inputs = "f32[201,256] f32[420,256] f32[420]", .attrs = "transB=1"}},
+    {"Gemm", {.inputs = "f32[256,201] f32[256,420] f32[201,1]", .attrs = "transA=1 alpha=0.5"}},
+    {"Conv", {.inputs = "f32[1,32,48,48] f32[72,32,3,3] f32[72]", .attrs = "pads=[1,1,1,1]"}},
+    {"Conv", {.inputs = "f32[5,16,32,32] f32[64,16,3,3]", .attrs = "strides=[1,2]"}},
+    {"Conv", {.inputs = "f32[1,256,64,64] f32[256,16,3,3] f32[256]", .attrs = "group=16"}},
+    {"Conv", {.inputs = "f32[2,64,40,40] f32[64,1,3,3] f32[64]", .attrs = "group=64"}},
+    {"Conv", {.inputs = "f32[1,64,300] f32[128,64,9]", .attrs = "pads=[4,4] dilations=[1]"}},
+    {"Conv", {.inputs = "f32[1,8,20,20,20] f32[32,8,3,3,3]"}},
+};
+
+/* A team whose parts run one after another, the last first. */
+static void run_backwards(struct tp_team *team, size_t n, void (*part)(void *, size_t),
+                          void *arg)
+{
+    (void)team;
+    while (n > 0)
+        part(arg, --n);
+}
+
+/* A team with a thread for each part. */
+struct errand {
+    void (*part)(void *, size_t);
+    void *arg;
+    size_t i;
+};
+
+static void *run_errand(void *arg)
+{
+    const struct errand *errand = arg;
+    errand->part(errand->arg, errand->i);
+    return NULL;
+}
+
+static void run_at_once(struct tp_team *team, size_t n, void (*part)(void *, size_t), void *arg)
+{
+    pthread_t threads[64];
+    struct errand errands[64];
+    (void)team;
+    ck_assert_uint_le(n, 64);
+    for (size_t i = 0; i < n; i++) {
+        errands[i] = (struct errand){part, arg, i};
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, run_errand, &errands[i]), 0);
+    }
+    for (size_t i = 0; i < n; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static void run_case(struct op_case *c, const struct op_way *way)
+{
+    troupe_error err;
+    ck_ok(op_case_run(c, way, &err));
+}
+
+static void make_case(struct op_case *c, int i)
+{
+    ck_assert(op_case_make(c, tp_op_find(large[i].op), &large[i].sample, TROUPE_DTYPE_NONE, 7));
+}
+
+START_TEST(ways_agree)
+{
+    static const char *const ways[] = {"blas", "dnnl"};
+    struct op_case c;
+    size_t at;
+    make_case(&c, _i);
+    setenv("TROUPE_DENSE", "own", 1);
+    run_case(&c, &(struct op_way){.alias = -1});
+    troupe_tensor *want = troupe_tensor_retain(c.results[0]);
+    for (size_t k = 0; k < 2 * TP_COUNT(ways); k++) {
+        setenv("TROUPE_DENSE", ways[k / 2], 1);
+        run_case(&c, &(struct op_way){.alias = -1, .all_known = k % 2 != 0});
+        ck_assert_msg(op_case_close(c.results[0], want, 64, &at), "%s(%s): %s differs at %zu",
+                      large[_i].op, large[_i].sample.inputs, ways[k / 2], at);
+    }
+    troupe_tensor_release(&want);
+    op_case_fini(&c);
+}
+END_TEST
+
+START_TEST(several_threads_agree_with_one)
+{
+    static const char *const ways[] = {"own", "blas", "dnnl"};
+    struct tp_team backwards = {3, run_backwards}, at_once = {3, run_at_once};
+    struct op_case c;
+    size_t at;
+    make_case(&c, _i);
+    for (size_t k = 0; k < TP_COUNT(ways); k++) {
+        setenv("TROUPE_DENSE", ways[k], 1);
+        run_case(&c, &(struct op_way){.alias = -1, .all_known = true});
+        troupe_tensor *one = troupe_tensor_retain(c.results[0]);
+        run_case(&c, &(struct op_way){.alias = -1, .all_known = true, .threads = 3});
+        ck_assert(op_case_close(c.results[0], one, 64, &at));
+        troupe_tensor *three = troupe_tensor_retain(c.results[0]);
+        run_case(&c, &(struct op_way){
+                         .alias = -1, .all_known = true, .threads = 3, .team = &backwards});
+        ck_assert(op_case_same(c.results[0], three));
+        run_case(&c, &(struct op_way){
+                         .alias = -1, .all_known = true, .threads = 3, .team = &at_once});
+        ck_assert(op_case_same(c.results[0], three));
+        run_case(&c, &(struct op_way){.alias = -1, .threads = 3, .team = &at_once});
+        ck_assert(op_case_close(c.results[0], one, 64, &at));
+        troupe_tensor_release(&one);
+        troupe_tensor_release(&three);
+    }
+    op_case_fini(&c);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("kernels/dense");
+    TCase *t = tcase_create("dense");
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, ways_agree, 0, (int)TP_COUNT(large));
+    tcase_add_loop_test(t, several_threads_agree_with_one, 0, (int)TP_COUNT(large));
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
