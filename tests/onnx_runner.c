@@ -248,14 +248,26 @@ static int run_as_suite(void)
     return test_run(s);
 }
 
+static int main_with(int argc, char **argv, const char *list, bool alone)
+{
+    struct report report = {.list = list ? fopen(list, "w") : NULL};
+    if (list && !report.list) {
+        fprintf(stderr, "onnx_runner: %s cannot be written\n", list);
+        return 2;
+    }
+    const int bad = run(&report, alone, argv + optind, argc - optind);
+    if (report.list) fclose(report.list);
+    return bad;
+}
+
 int main(int argc, char **argv)
 {
-    struct report report = {.list = NULL};
+    const char *list = NULL;
     bool alone = false;
     for (int option; (option = getopt(argc, argv, "1l:")) != -1;) {
         if (option == '1') alone = true;
-        if (option == 'l') report.list = fopen(optarg, "w");
-        if (option == '?' || (option == 'l' && !report.list)) {
+        if (option == 'l') list = optarg;
+        if (option == '?') {
             fprintf(stderr, "usage: onnx_runner [-1] [-l FILE] [SUITE...]\n");
             return 2;
         }
@@ -264,8 +276,5 @@ int main(int argc, char **argv)
         printf("skipped: libonnx-testdata is not installed\n");
         return 77;
     }
-    if (argc == 1) return run_as_suite();
-    const int bad = run(&report, alone, argv + optind, argc - optind);
-    if (report.list) fclose(report.list);
-    return bad;
+    return argc == 1 ? run_as_suite() : main_with(argc, argv, list, alone);
 }
