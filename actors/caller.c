@@ -295,6 +295,8 @@ void tp_caller_cancel(struct troupe_caller *caller, uint64_t call, troupe_status
 /* -- Open, drain, destroy
  * ------------------------------------------------------------------------------ */
 
+#define DRAIN_NS 1000000 /* between two looks at calls that have ended and are pinned */
+
 troupe_status tp_caller_new(struct troupe_runtime *runtime, bool numbered,
                             struct troupe_caller **out, troupe_error *err)
 {
@@ -320,8 +322,11 @@ static bool none_live(void *arg)
     return !caller->live && !caller->pinned;
 }
 
+/* Its callbacks are as in a wait, no close in them; nor do they start calls. */
 void tp_caller_drain(struct troupe_caller *caller)
 {
+    caller->draining = true;
+    atomic_store_explicit(&caller->inside, true, memory_order_seq_cst);
     for (uint32_t i = 0; i < caller->n_slots; i++) {
         struct tp_pending *chunk =
             atomic_load_explicit(&caller->chunks[i / TP_CHUNK], memory_order_relaxed);
@@ -330,7 +335,11 @@ void tp_caller_drain(struct troupe_caller *caller)
         if ((word & 1) && tp_pending_pin(pending, tp_word_generation(word)))
             post_cancel(pending, TROUPE_CANCELLED);
     }
-    tp_caller_wait(caller, none_live, caller, 0);
+    /* Who gives a pin back tells nobody: look now and then. */
+    while (!tp_caller_wait(caller, none_live, caller, tp_clock_ns() + DRAIN_NS))
+        ;
+    atomic_store_explicit(&caller->inside, false, memory_order_release);
+    caller->draining = false;
 }
 
 void tp_caller_destroy(struct troupe_caller **at)

@@ -59,6 +59,7 @@ struct troupe_caller {
     struct tp_seat *seat;
     uint32_t index; /* in the runtime's table; UINT32_MAX: troupe_run's, without numbers */
     bool in_callback;
+    bool draining; /* it starts no calls any more */
     bool numbered;
     uint32_t n_slots, live;    /* slots made; calls in flight */
     struct tp_pending *free;   /* slots */

@@ -254,9 +254,9 @@ troupe_status troupe_close(troupe_runtime **at)
         *at = NULL;
         return TROUPE_OK;
     }
-    atomic_store_explicit(&runtime->closing, true, memory_order_seq_cst);
+    bool before = atomic_exchange_explicit(&runtime->closing, true, memory_order_seq_cst);
     if (in_use(runtime)) {
-        atomic_store_explicit(&runtime->closing, false, memory_order_seq_cst);
+        atomic_store_explicit(&runtime->closing, before, memory_order_seq_cst);
         return TROUPE_INVALID;
     }
     for (size_t i = 0; i < runtime->n_all; i++)

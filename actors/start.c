@@ -256,6 +256,7 @@ troupe_status tp_caller_start(struct troupe_caller *caller, const struct tp_star
     struct tp_pending *pending;
     if (atomic_load_explicit(&caller->runtime->closing, memory_order_relaxed))
         return tp_fail(err, TROUPE_CANCELLED, "the runtime is being closed");
+    if (caller->draining) return tp_fail(err, TROUPE_CANCELLED, "the caller is being closed");
     if (!tp_runtime_admit(caller)) return TROUPE_BUSY;
     troupe_status status = take_slot(caller, &pending, err);
     if (!status && (status = fill(pending, start, err)) < 0) {
