@@ -18,8 +18,7 @@ struct state {
     size_t n;
 };
 
-/* --- numbers
- * ---------------------------------------------------------------------------------- */
+/* --- numbers ------------------------------------------------------------------------ */
 /* The type in which values go from one to the other without a loss of the first's. */
 static void convert(const struct state *s, const char *from, size_t n, char *to)
 {
@@ -56,8 +55,7 @@ static troupe_status run(const struct tp_launch *launch, troupe_error *err)
     return TROUPE_OK;
 }
 
-/* --- texts
- * ------------------------------------------------------------------------------------ */
+/* --- texts -------------------------------------------------------------------------- */
 static troupe_status run_show(const struct tp_launch *launch, troupe_error *err)
 {
     const struct state *s = launch->state;
@@ -114,8 +112,7 @@ static troupe_status run_read(const struct tp_launch *launch, troupe_error *err)
     return TROUPE_OK;
 }
 
-/* --- rows
- * ------------------------------------------------------------------------------------- */
+/* --- rows --------------------------------------------------------------------------- */
 static troupe_status infer_cast(struct tp_infer *infer, troupe_error *err)
 {
     infer->results[0].dtype = (troupe_dtype)tp_int(infer, "to", 0);

@@ -116,8 +116,7 @@ troupe_status tp_conv_make(struct tp_conv *conv, const struct tp_infer *node, tr
     return TROUPE_OK;
 }
 
-/* --- by oneDNN
- * -------------------------------------------------------------------------------- */
+/* --- by oneDNN ---------------------------------------------------------------------- */
 static troupe_status run_parts(const struct tp_launch *launch, troupe_error *err)
 {
     const struct tp_view *b = tp_in(launch, 2);

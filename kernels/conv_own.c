@@ -28,8 +28,7 @@ struct state {
     size_t at_w, at_x, at_columns, at_y; /* in the workspace */
 };
 
-/* --- gathering
- * -------------------------------------------------------------------------------- */
+/* --- gathering ---------------------------------------------------------------------- */
 /* n elements, `step` apart. */
 static void copy_spaced(const char *from, size_t step, size_t size, size_t n, char *to)
 {
@@ -101,8 +100,7 @@ static void gather_tile(const struct tp_conv *c, const char *x, size_t size, siz
     }
 }
 
-/* --- a group of one image
- * --------------------------------------------------------------------- */
+/* --- a group of one image ----------------------------------------------------------- */
 #define ADD_BIAS(name, T)                                                                      \
     static void name(T *y, size_t n, T b)                                                      \
     {                                                                                          \
@@ -255,8 +253,7 @@ static troupe_status run(const struct tp_launch *launch, troupe_error *err)
     return TROUPE_OK;
 }
 
-/* --- preparing
- * -------------------------------------------------------------------------------- */
+/* --- preparing ---------------------------------------------------------------------- */
 static void drop(void *state)
 {
     struct state *s = state;

@@ -60,8 +60,7 @@
 typedef void load_fn(const void *from, size_t step, size_t n, void *to);
 typedef void store_fn(const void *from, size_t n, void *to, size_t step);
 
-/* --- loads
- * ------------------------------------------------------------------------------------ */
+/* --- loads -------------------------------------------------------------------------- */
 #define LOAD_INTEGER(dtype, T, lowest, highest, above)                                         \
     LOAD(f32, float, dtype, T, x)                                                              \
     LOAD(f64, double, dtype, T, x)                                                             \
@@ -104,8 +103,7 @@ void tp_load_i64(troupe_dtype dtype, const void *from, size_t step, size_t n, in
     loads_i64[dtype](from, step, n, to);
 }
 
-/* --- stores
- * ----------------------------------------------------------------------------------- */
+/* --- stores ------------------------------------------------------------------------- */
 /* Comparisons with NaN are false: it comes out as 0. */
 #define NEAREST(T, lowest, highest, above)                                                     \
     (double)x >= (above) ? (highest) : (double)x > (lowest) ? (T)x : x == x ? (lowest) : 0

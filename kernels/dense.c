@@ -90,8 +90,7 @@ static void widen(const struct tp_dense *dense, const void **a, const void **b, 
     *b = at;
 }
 
-/* --- groups of rows
- * --------------------------------------------------------------------------- */
+/* --- groups of rows ----------------------------------------------------------------- */
 struct job {
     const struct tp_dense *dense;
     const void *a, *b;

@@ -24,8 +24,7 @@
 #include "base/thread.h"
 #include "kernels/dense.h"
 
-/* --- the library
- * ------------------------------------------------------------------------------ */
+/* --- the library -------------------------------------------------------------------- */
 #define FUNCTIONS(X)                                                                           \
     X(dnnl_dilated_convolution_forward_desc_init)                                              \
     X(dnnl_engine_create)                                                                      \
@@ -113,8 +112,7 @@ static void leave(const struct api *api, int threads)
     if (threads != 1) api->omp_set_num_threads(threads);
 }
 
-/* --- a prepared computation
- * ------------------------------------------------------------------- */
+/* --- a prepared computation --------------------------------------------------------- */
 /* One of x, w and y: where the caller's layout is not the computation's, `reorder` and a place
  * in the workspace are between them. */
 struct side {
@@ -206,8 +204,7 @@ static troupe_status create(struct tp_dnnl *d, const_dnnl_op_desc_t op, troupe_e
     return read;
 }
 
-/* --- running
- * ---------------------------------------------------------------------------------- */
+/* --- running ------------------------------------------------------------------------ */
 #define MOST 5 /* arguments */
 
 /* One execution: its arguments, and the stream it goes through. */
@@ -305,8 +302,7 @@ troupe_status tp_dnnl_run(const struct tp_dnnl *d, const float *x, const float *
                        : tp_fail(err, TROUPE_DEVICE, "oneDNN gave status %d", (int)status);
 }
 
-/* --- preparing
- * -------------------------------------------------------------------------------- */
+/* --- preparing ---------------------------------------------------------------------- */
 /* Known weights as they are used, once. */
 static troupe_status pack(struct tp_dnnl *d, const float *w, troupe_error *err)
 {

@@ -9,8 +9,7 @@
 static const struct tp_attr_spec message_attrs[] = {{"message", TROUPE_ATTR_STRING, false},
                                                     TP_LAST};
 
-/* --- Assert
- * ----------------------------------------------------------------------------------- */
+/* --- Assert ------------------------------------------------------------------------- */
 static troupe_status infer_nothing(struct tp_infer *infer, troupe_error *err)
 {
     (void)infer;
@@ -53,8 +52,7 @@ const struct tp_op tp_op_Assert = {
     .samples = assert_samples,
 };
 
-/* --- Print
- * ------------------------------------------------------------------------------------ */
+/* --- Print -------------------------------------------------------------------------- */
 #define SHOWN 64 /* elements of a dimension's middle are left out above so many in all */
 
 static troupe_status print(const struct tp_launch *launch, troupe_error *err)
@@ -97,8 +95,7 @@ const struct tp_op tp_op_Print = {
     .samples = print_samples,
 };
 
-/* --- DeviceName
- * ------------------------------------------------------------------------------- */
+/* --- DeviceName --------------------------------------------------------------------- */
 static troupe_status infer_name(struct tp_infer *infer, troupe_error *err)
 {
     (void)err;

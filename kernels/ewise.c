@@ -6,8 +6,7 @@
 
 #include "kernels/convert.h"
 
-/* --- one input
- * -------------------------------------------------------------------------------- */
+/* --- one input ---------------------------------------------------------------------- */
 struct single {
     tp_loop1 *loop;
     size_t n;
@@ -47,8 +46,7 @@ troupe_status tp_unary_prepare(struct tp_prepare *prepare, const struct tp_loops
     return tp_unary_prepare_with(prepare, loops, params[0], params[1], err);
 }
 
-/* --- two inputs
- * ------------------------------------------------------------------------------- */
+/* --- two inputs --------------------------------------------------------------------- */
 void tp_pair_make(struct tp_pair *pair, tp_loop2 *loop, const struct tp_type *out,
                   const struct tp_type *x, const struct tp_type *y)
 {
@@ -108,8 +106,7 @@ troupe_status tp_binary_prepare(struct tp_prepare *prepare, const struct tp_loop
     return TROUPE_OK;
 }
 
-/* --- elements of 16 bits
- * ---------------------------------------------------------------------- */
+/* --- elements of 16 bits ------------------------------------------------------------ */
 #define CHUNK 128
 
 static void store_result(const void *from, size_t n, troupe_dtype dtype, void *out, size_t at)

@@ -8,8 +8,7 @@
 #include "kernels/ewise_loops.h"
 #include "kernels/ops.h"
 
-/* --- zeros
- * ------------------------------------------------------------------------------------ */
+/* --- zeros -------------------------------------------------------------------------- */
 #define FIND_ZERO(T)                                                                           \
     static size_t find_##T(const void *data, size_t n)                                         \
     {                                                                                          \
@@ -64,8 +63,7 @@ static const struct tp_port inputs[] = {
     {"a", TP_NUMBERS, 1, 0}, {"b", TP_NUMBERS, 1, 0}, TP_LAST};
 static const struct tp_port results[] = {{"c", TP_NUMBERS, 1, 0}, TP_LAST};
 
-/* --- Div
- * -------------------------------------------------------------------------------------- */
+/* --- Div ---------------------------------------------------------------------------- */
 LOOPS2_F(divide, x / y, 0)
 SIGNED_TYPES(INT2, divide, y == (T)-1 ? -(U)x : (U)(x / y))
 UNSIGNED_TYPES(INT2, divide, x / y)
@@ -107,8 +105,7 @@ const struct tp_op tp_op_Div = {
     .samples = div_samples,
 };
 
-/* --- Mod
- * -------------------------------------------------------------------------------------- */
+/* --- Mod ---------------------------------------------------------------------------- */
 /* With the sign of x, as C has it; with that of y, as Python has it. */
 LOOPS2_F(remainder, fmod(x, y), 0)
 SIGNED_TYPES(INT2, remainder, y == (T)-1 ? 0 : x % y)
@@ -160,8 +157,7 @@ const struct tp_op tp_op_Mod = {
     .samples = mod_samples,
 };
 
-/* --- BitShift
- * --------------------------------------------------------------------------------- */
+/* --- BitShift ----------------------------------------------------------------------- */
 UNSIGNED_TYPES(INT2, left, y >= 8 * sizeof(T) ? 0 : (U)x << y)
 UNSIGNED_TYPES(INT2, right, y >= 8 * sizeof(T) ? 0 : (U)x >> y)
 static const struct tp_loops2 to_left = {.of = {TABLE_UNSIGNED(left)}};

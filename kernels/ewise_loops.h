@@ -53,8 +53,7 @@ static inline int64_t tp_whole(double x)
 #define PORT_NB TP_FIXED
 /* clang-format on */
 
-/* --- one input
- * -------------------------------------------------------------------------------- */
+/* --- one input ---------------------------------------------------------------------- */
 /* One loop: O is the result's element, P the parameters' type. */
 #define LOOP1(name, O, T_, U_, F_, P, value)                                                   \
     static void name(void *out, const void *in, size_t n, const double *params)                \
@@ -91,8 +90,7 @@ static inline int64_t tp_whole(double x)
     LOOPS1_S(name, value, whole)                                                               \
     UNSIGNED_TYPES(INT1, name, whole)
 
-/* --- two inputs
- * ------------------------------------------------------------------------------- */
+/* --- two inputs --------------------------------------------------------------------- */
 #define LOOP2(name, O, T_, U_, F_, value)                                                      \
     static void name(void *out, const void *left, const void *right, size_t n,                 \
                      enum tp_moving moving)                                                    \
@@ -144,8 +142,7 @@ static inline int64_t tp_whole(double x)
     LOOPS2_F(name, value, 0)                                                                   \
     LOOPS2_I(name, 0, whole)
 
-/* --- two inputs, results that are bools
- * ------------------------------------------------------- */
+/* --- two inputs, results that are bools --------------------------------------------- */
 #define INT_BOOL(dtype, T_, U_, name, value)                                                   \
     LOOP2(name##_##dtype, uint8_t, T_, U_, double, value)
 #define COMPARE_B(name, value) LOOP2(name##_BOOL, uint8_t, uint8_t, uint32_t, double, value)

@@ -7,8 +7,7 @@
 #include "kernels/ewise_loops.h"
 #include "kernels/ops.h"
 
-/* --- PRelu
- * ------------------------------------------------------------------------------------ */
+/* --- PRelu -------------------------------------------------------------------------- */
 LOOPS2_F(prelu, x < 0 ? x * y : x, 0)
 INT2(I32, int32_t, uint32_t, prelu, x < 0 ? (U)x * (U)y : (U)x)
 INT2(I64, int64_t, uint64_t, prelu, x < 0 ? (U)x * (U)y : (U)x)
@@ -61,8 +60,7 @@ const struct tp_op tp_op_PRelu = {
     .samples = prelu_samples,
 };
 
-/* --- Not, IsNaN, IsInf
- * ------------------------------------------------------------------------ */
+/* --- Not, IsNaN, IsInf -------------------------------------------------------------- */
 LOOP1(not_BOOL, uint8_t, uint8_t, uint32_t, double, double, !x)
 
 #define IS(name, value)                                                                        \
@@ -146,8 +144,7 @@ const struct tp_op tp_op_IsInf = {
     .samples = is_inf_samples,
 };
 
-/* --- Clip
- * ------------------------------------------------------------------------------------- */
+/* --- Clip --------------------------------------------------------------------------- */
 /* low and high are one element each, or NULL. */
 typedef void clip_fn(void *out, const void *in, size_t n, const void *low, const void *high);
 
@@ -252,8 +249,7 @@ const struct tp_op tp_op_Clip = {
     .samples = clip_samples,
 };
 
-/* --- Where
- * ------------------------------------------------------------------------------------ */
+/* --- Where -------------------------------------------------------------------------- */
 /* A run; each input moves on by 0 or 1. */
 #define CHOOSE(T)                                                                              \
     static void choose_##T(T *o, const uint8_t *given, size_t gs, const T *x, size_t xs,       \

@@ -9,8 +9,7 @@
 
 #define CHUNK 128
 
-/* --- shapes
- * ----------------------------------------------------------------------------------- */
+/* --- shapes ------------------------------------------------------------------------- */
 static troupe_status infer(struct tp_infer *infer, troupe_error *err)
 {
     const struct tp_shape *a = tp_infer_shape(infer, 0), *b = tp_infer_shape(infer, 1);
@@ -56,8 +55,7 @@ static void cost(const struct tp_infer *node, struct tp_cost *out)
     out->flops = 2 * elements * k;
 }
 
-/* --- running
- * ---------------------------------------------------------------------------------- */
+/* --- running ------------------------------------------------------------------------ */
 struct state {
     struct tp_dense dense;
     struct tp_walk walk; /* over the product and c */

@@ -18,8 +18,7 @@ static size_t block_size(const struct tp_type *type, int axis)
     return tp_span(&type->shape, axis, type->shape.rank) * troupe_dtype_size(type->dtype);
 }
 
-/* --- Concat
- * ----------------------------------------------------------------------------------- */
+/* --- Concat ------------------------------------------------------------------------- */
 /* One more input's dimensions into what is known of the result's. */
 static troupe_status add_input(struct tp_shape *out, const struct tp_shape *x, int axis,
                                size_t i, troupe_error *err)
@@ -121,8 +120,7 @@ const struct tp_op tp_op_Concat = {
     .samples = concat_samples,
 };
 
-/* --- Split
- * ------------------------------------------------------------------------------------ */
+/* --- Split -------------------------------------------------------------------------- */
 /* Sizes of the parts: given, or as equal as they can be, the last the smallest. */
 static troupe_status read_parts(const struct tp_infer *infer, int64_t dim, int64_t *parts,
                                 troupe_error *err)

@@ -6,8 +6,7 @@
 #include "kernels/kernel.h"
 #include "kernels/ops.h"
 
-/* --- Trilu
- * ------------------------------------------------------------------------------------ */
+/* --- Trilu -------------------------------------------------------------------------- */
 static troupe_status infer_trilu(struct tp_infer *infer, troupe_error *err)
 {
     const struct tp_shape *k = tp_infer_shape(infer, 1);
@@ -88,8 +87,7 @@ const struct tp_op tp_op_Trilu = {
     .samples = trilu_samples,
 };
 
-/* --- CumSum
- * ----------------------------------------------------------------------------------- */
+/* --- CumSum ------------------------------------------------------------------------- */
 static troupe_status infer_cumsum(struct tp_infer *infer, troupe_error *err)
 {
     const struct tp_shape *x = tp_infer_shape(infer, 0), *axis = tp_infer_shape(infer, 1);

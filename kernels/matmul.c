@@ -7,8 +7,7 @@
 #include "kernels/ops.h"
 #include "kernels/walk.h"
 
-/* --- shapes
- * ----------------------------------------------------------------------------------- */
+/* --- shapes ------------------------------------------------------------------------- */
 /* A vector on the left is one row, on the right one column; that dimension is not in the
  * result. */
 static struct tp_shape as_matrix(const struct tp_shape *shape, bool right)
@@ -59,8 +58,7 @@ static void cost(const struct tp_infer *node, struct tp_cost *out)
     out->flops = 2 * elements * (k > 0 ? (double)k : 1);
 }
 
-/* --- running
- * ---------------------------------------------------------------------------------- */
+/* --- running ------------------------------------------------------------------------ */
 struct state {
     struct tp_dense dense;
     struct tp_walk stack; /* over matrices */

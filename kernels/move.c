@@ -34,8 +34,7 @@ void tp_move_join(struct tp_move *move)
     move->rank = rank;
 }
 
-/* --- one run of the last dimension
- * ------------------------------------------------------------ */
+/* --- one run of the last dimension -------------------------------------------------- */
 #define SPACED(T)                                                                              \
     static void spaced_##T(const void *from, int64_t step, int64_t n, void *to)                \
     {                                                                                          \
@@ -106,8 +105,7 @@ static void turn_block(size_t size, const void *from, int64_t step, int64_t n, i
     }
 }
 
-/* --- the way over the other dimensions
- * -------------------------------------------------------- */
+/* --- the way over the other dimensions ---------------------------------------------- */
 #define BLOCK                                                                                  \
     16 /* rows and columns that are turned together, to use whole lines of the cache */
 

@@ -23,8 +23,7 @@ static void load(const struct tp_view *view, size_t n, double *to)
     tp_load_f64(view->type->dtype, view->data, 1, n, to);
 }
 
-/* --- y = (x - middle) * factor + shift
- * -------------------------------------------------------- */
+/* --- y = (x - middle) * factor + shift ---------------------------------------------- */
 #define LINE(name, T)                                                                          \
     static void name(void *to, const void *from, size_t n, double m, double f, double b)       \
     {                                                                                          \
@@ -53,8 +52,7 @@ static void line(troupe_dtype dtype, void *to, const void *from, size_t n, doubl
     }
 }
 
-/* --- BatchNormalization
- * ----------------------------------------------------------------------- */
+/* --- BatchNormalization ------------------------------------------------------------- */
 static troupe_status infer_batch(struct tp_infer *infer, troupe_error *err)
 {
     const struct tp_shape *x = tp_infer_shape(infer, 0);
@@ -152,8 +150,7 @@ const struct tp_op tp_op_BatchNormalization = {
     .samples = batch_samples,
 };
 
-/* --- LayerNormalization
- * ----------------------------------------------------------------------- */
+/* --- LayerNormalization ------------------------------------------------------------- */
 static troupe_status infer_layer(struct tp_infer *infer, troupe_error *err)
 {
     const struct tp_shape *x = tp_infer_shape(infer, 0);
@@ -301,8 +298,7 @@ const struct tp_op tp_op_LayerNormalization = {
     .samples = layer_samples,
 };
 
-/* --- LRN
- * -------------------------------------------------------------------------------------- */
+/* --- LRN ---------------------------------------------------------------------------- */
 static troupe_status infer_lrn(struct tp_infer *infer, troupe_error *err)
 {
     const int64_t size = tp_int(infer, "size", 0);

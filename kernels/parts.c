@@ -40,8 +40,7 @@ static void add_part(struct tp_parts *parts)
     parts->n++;
 }
 
-/* --- products
- * --------------------------------------------------------------------------------- */
+/* --- products ----------------------------------------------------------------------- */
 static troupe_status cut_rows(struct tp_parts *parts, size_t m, size_t each, size_t n, size_t k,
                               bool turned_x, bool turned_w, const float *w, troupe_error *err)
 {
@@ -76,8 +75,7 @@ troupe_status tp_parts_matmul(struct tp_parts *parts, size_t m, size_t n, size_t
     return status;
 }
 
-/* --- convolutions
- * ----------------------------------------------------------------------------- */
+/* --- convolutions ------------------------------------------------------------------- */
 static size_t planes_of(const struct tp_conv *c, size_t channels, size_t space)
 {
     return channels * c->groups * space;
@@ -153,8 +151,7 @@ troupe_status tp_parts_conv(struct tp_parts *parts, const struct tp_conv *conv, 
     return status;
 }
 
-/* --- running
- * ---------------------------------------------------------------------------------- */
+/* --- running ------------------------------------------------------------------------ */
 struct job {
     const struct tp_parts *parts;
     const float *x, *w, *b;

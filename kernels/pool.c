@@ -10,8 +10,7 @@
 #include "kernels/ops.h"
 #include "kernels/window.h"
 
-/* --- shapes
- * ----------------------------------------------------------------------------------- */
+/* --- shapes ------------------------------------------------------------------------- */
 static troupe_status make_window(const struct tp_infer *node, struct tp_window *window,
                                  troupe_error *err)
 {
@@ -49,8 +48,7 @@ static void cost(const struct tp_infer *node, struct tp_cost *out)
     out->flops = flops;
 }
 
-/* --- rows
- * ------------------------------------------------------------------------------------- */
+/* --- rows --------------------------------------------------------------------------- */
 typedef void row_fn(void *y, const void *x, size_t step, size_t n);
 typedef void fill_fn(void *y, size_t n);
 
@@ -108,8 +106,7 @@ static const struct way {
       [TROUPE_F64] = {sum_f64, zero_f64},
 };
 
-/* --- planes
- * ----------------------------------------------------------------------------------- */
+/* --- planes ------------------------------------------------------------------------- */
 struct state {
     struct tp_window window;
     struct way way;
@@ -197,8 +194,7 @@ static void run_plane(const struct state *s, const char *x, char *y, void *works
     if (s->half) tp_store_f32(s->dtype, (float *)sums, s->y_space, y, 1);
 }
 
-/* --- places of maxima
- * ------------------------------------------------------------------------- */
+/* --- places of maxima --------------------------------------------------------------- */
 /* The first greatest element of one window, or its first NaN: the place in the plane, or -1. */
 static int64_t find_greatest(const struct state *s, const double *x, const int64_t at[TP_SPACE])
 {
@@ -298,8 +294,7 @@ static troupe_status prepare_average(struct tp_prepare *prepare, troupe_error *e
     return prepare_pool(prepare, sum_ways, true, err);
 }
 
-/* --- rows of the ops
- * -------------------------------------------------------------------------- */
+/* --- rows of the ops ---------------------------------------------------------------- */
 #define MAX_TYPES (TP_FLOATS | TP_TYPE(I8) | TP_TYPE(U8))
 static const struct tp_port max_inputs[] = {{"x", MAX_TYPES, 1, 0}, TP_LAST};
 static const struct tp_port max_results[] = {

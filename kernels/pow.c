@@ -12,8 +12,7 @@
 #define CHUNK 128
 #define BASES (TP_FLOATS | TP_TYPE(I32) | TP_TYPE(I64))
 
-/* --- floats of one type
- * ----------------------------------------------------------------------- */
+/* --- floats of one type ------------------------------------------------------------- */
 LOOPS2_F(power, pow(x, y), 0)
 LOOP1(square_F32, float, float, uint32_t, float, float, x *x)
 
@@ -33,8 +32,7 @@ static const struct tp_loops2 loops = {.of = {[TROUPE_F32] = power_or_square_F32
                                               [TROUPE_F16] = power_F16,
                                               [TROUPE_BF16] = power_BF16}};
 
-/* --- mixtures
- * --------------------------------------------------------------------------------- */
+/* --- mixtures ----------------------------------------------------------------------- */
 struct state {
     struct tp_walk walk;
     troupe_dtype x, y;

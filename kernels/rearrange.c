@@ -28,8 +28,7 @@ static troupe_status keep(struct tp_prepare *prepare, const struct tp_move *move
     return TROUPE_OK;
 }
 
-/* --- Transpose
- * -------------------------------------------------------------------------------- */
+/* --- Transpose ---------------------------------------------------------------------- */
 /* perm, or the dimensions backwards. */
 static troupe_status read_perm(const struct tp_infer *node, int rank, int perm[TROUPE_MAX_RANK],
                                troupe_error *err)
@@ -108,8 +107,7 @@ const struct tp_op tp_op_Transpose = {
     .samples = transpose_samples,
 };
 
-/* --- Expand
- * ----------------------------------------------------------------------------------- */
+/* --- Expand ------------------------------------------------------------------------- */
 static troupe_status infer_expand(struct tp_infer *infer, troupe_error *err)
 {
     int64_t wanted[16];
@@ -169,8 +167,7 @@ const struct tp_op tp_op_Expand = {
     .samples = expand_samples,
 };
 
-/* --- Tile
- * ------------------------------------------------------------------------------------- */
+/* --- Tile --------------------------------------------------------------------------- */
 static troupe_status infer_tile(struct tp_infer *infer, troupe_error *err)
 {
     const struct tp_shape *x = tp_infer_shape(infer, 0);
@@ -240,8 +237,7 @@ const struct tp_op tp_op_Tile = {
     .samples = tile_samples,
 };
 
-/* --- Slice
- * ------------------------------------------------------------------------------------ */
+/* --- Slice -------------------------------------------------------------------------- */
 /* Along one dimension: n elements, `step` apart, from start on; n is TP_DIM_ANY while the
  * dimension is not known. */
 struct cut {

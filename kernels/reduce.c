@@ -6,17 +6,15 @@
  * and gathered in one sum for each element of the result. Neighbouring dimensions of one kind
  * are joined, so that a piece either goes into one sum or into as many as it has elements.
  */
+#include "kernels/reduce.h"
+
 #include <math.h>
 
 #include "kernels/convert.h"
-#include "kernels/dense.h"
-#include "kernels/ops.h"
-#include "kernels/reduce.h"
 
 #define PIECE 256 /* elements widened at a time */
 
-/* --- loops
- * ------------------------------------------------------------------------------------ */
+/* --- loops -------------------------------------------------------------------------- */
 /* all: the sum of n elements and what was there; each: n sums. In `map` v is an element; in
  * `join` p and q are two sums. */
 #define LOOPS(name, T, map, join)                                                              \
@@ -116,8 +114,7 @@ static union wide neutral(enum tp_reduce_kind kind, troupe_dtype dtype)
     return w;
 }
 
-/* --- the way over the input
- * ------------------------------------------------------------------- */
+/* --- the way over the input --------------------------------------------------------- */
 void tp_reduce_make(struct tp_reduce *r, const struct tp_shape *x, unsigned axes)
 {
     memset(r, 0, sizeof(*r));
@@ -205,8 +202,7 @@ void tp_reduce_choose(struct tp_reduce *r, enum tp_reduce_kind kind, troupe_dtyp
     r->each = loops[kind][column].each;
 }
 
-/* --- what is made of the sums
- * ----------------------------------------------------------------- */
+/* --- what is made of the sums ------------------------------------------------------- */
 /* As doubles; a whole number above 2^53 that is not asked for a root or a logarithm never gets
  * here. */
 static double as_double(const union wide *w, troupe_dtype dtype)

@@ -9,8 +9,7 @@
 #include "kernels/ops.h"
 #include "kernels/reduce.h"
 
-/* --- shapes
- * ----------------------------------------------------------------------------------- */
+/* --- shapes ------------------------------------------------------------------------- */
 /* The axes as bits: all without a list, unless noop_with_empty_axes. TROUPE_PENDING: not known.
  */
 static troupe_status read_axes(const struct tp_infer *node, int rank, unsigned *out,
@@ -71,8 +70,7 @@ static void cost(const struct tp_infer *node, struct tp_cost *out)
     out->bytes = out->flops * (double)troupe_dtype_size(node->inputs[0]->dtype);
 }
 
-/* --- running
- * ---------------------------------------------------------------------------------- */
+/* --- running ------------------------------------------------------------------------ */
 struct state {
     struct tp_reduce reduce;
     enum tp_reduce_end end;
@@ -110,8 +108,7 @@ static troupe_status prepare_as(struct tp_prepare *prepare, enum tp_reduce_kind 
     return TROUPE_OK;
 }
 
-/* --- LogSumExp: the greatest element is taken out first, so that nothing overflows
- * ------------- */
+/* --- LogSumExp: the greatest element is taken out first, so that nothing overflows -- */
 static void add_exp(const struct tp_reduce *r, const char *x, size_t n, bool kept, void *sums,
                     size_t at, void *arg)
 {
@@ -157,8 +154,7 @@ static troupe_status prepare_log_sum_exp(struct tp_prepare *prepare, troupe_erro
     return TROUPE_OK;
 }
 
-/* --- rows
- * ------------------------------------------------------------------------------------- */
+/* --- rows --------------------------------------------------------------------------- */
 #define WIDE_TYPES (TP_FLOATS | TP_TYPE(I32) | TP_TYPE(I64) | TP_TYPE(U32) | TP_TYPE(U64))
 #define MORE_TYPES (WIDE_TYPES | TP_TYPE(I8) | TP_TYPE(U8))
 static const struct tp_port wide_inputs[] = {

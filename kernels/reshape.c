@@ -7,8 +7,7 @@
 
 static const struct tp_port one_result[] = {{"y", TP_ANY, 1, 0}, TP_LAST};
 
-/* --- Identity
- * --------------------------------------------------------------------------------- */
+/* --- Identity ----------------------------------------------------------------------- */
 static const struct tp_port identity_inputs[] = {{"x", TP_ANY, 1, 0}, TP_LAST};
 static const struct tp_sample identity_samples[] = {
     TP_WORKS("f32[3]=[1,2,nan]", NULL, "f32[3] [1, 2, nan]"),
@@ -27,8 +26,7 @@ const struct tp_op tp_op_Identity = {
     .samples = identity_samples,
 };
 
-/* --- Reshape
- * ---------------------------------------------------------------------------------- */
+/* --- Reshape ------------------------------------------------------------------------ */
 /* The dimension that -1 stands for, from what is left of the input's when those that are copied
  * (by 0) are taken away on both sides. */
 static troupe_status find_missing(const struct tp_shape *from,
@@ -167,8 +165,7 @@ const struct tp_op tp_op_Reshape = {
     .samples = reshape_samples,
 };
 
-/* --- Flatten
- * ---------------------------------------------------------------------------------- */
+/* --- Flatten ------------------------------------------------------------------------ */
 static troupe_status infer_flatten(struct tp_infer *infer, troupe_error *err)
 {
     const struct tp_shape *from = tp_infer_shape(infer, 0);
@@ -207,8 +204,7 @@ const struct tp_op tp_op_Flatten = {
     .samples = flatten_samples,
 };
 
-/* --- Squeeze, Unsqueeze
- * ----------------------------------------------------------------------- */
+/* --- Squeeze, Unsqueeze ------------------------------------------------------------- */
 /* Bit i of *out for each axis i in the list. */
 static troupe_status mark_axes(const int64_t *axes, size_t n, int rank, unsigned *out,
                                troupe_error *err)

@@ -10,8 +10,7 @@
 
 static const struct tp_port any_inputs[] = {{"x", TP_ANY, 1, 0}, TP_LAST};
 
-/* --- Shape
- * ------------------------------------------------------------------------------------ */
+/* --- Shape -------------------------------------------------------------------------- */
 /* The dimensions from start to before end that are wanted of `rank`. */
 static void read_range(const troupe_attr *attrs, size_t n, int rank, int *from, int *to)
 {
@@ -70,8 +69,7 @@ const struct tp_op tp_op_Shape = {
     .samples = shape_samples,
 };
 
-/* --- Size
- * ------------------------------------------------------------------------------------- */
+/* --- Size --------------------------------------------------------------------------- */
 static troupe_status infer_scalar(struct tp_infer *infer, troupe_error *err)
 {
     (void)err;
@@ -103,8 +101,7 @@ const struct tp_op tp_op_Size = {
     .samples = size_samples,
 };
 
-/* --- ConstantOfShape
- * -------------------------------------------------------------------------- */
+/* --- ConstantOfShape ---------------------------------------------------------------- */
 static const troupe_tensor *value_of(const troupe_attr *attrs, size_t n)
 {
     const troupe_attr *attr = tp_attr_find(attrs, n, "value");
@@ -184,8 +181,7 @@ const struct tp_op tp_op_ConstantOfShape = {
     .samples = constant_samples,
 };
 
-/* --- Range
- * ------------------------------------------------------------------------------------ */
+/* --- Range -------------------------------------------------------------------------- */
 /* How many elements there are from start to before limit, delta apart. */
 static troupe_status count_floats(double start, double limit, double delta, int64_t *out,
                                   troupe_error *err)

@@ -21,8 +21,7 @@ static troupe_status infer(struct tp_infer *infer, troupe_error *err)
     return tp_infer_axis(tp_int(infer, "axis", -1), x->rank, &axis, err);
 }
 
-/* --- one row
- * ---------------------------------------------------------------------------------- */
+/* --- one row ------------------------------------------------------------------------ */
 typedef void row_fn(void *y, const void *x, size_t n);
 
 #define ROWS(T, name)                                                                          \
@@ -70,8 +69,7 @@ typedef void row_fn(void *y, const void *x, size_t n);
 ROWS(float, f32)
 ROWS(double, f64)
 
-/* --- all rows
- * --------------------------------------------------------------------------------- */
+/* --- all rows ----------------------------------------------------------------------- */
 struct state {
     row_fn *row;
     troupe_dtype dtype;

@@ -100,6 +100,10 @@ troupe_status tp_window_make(struct tp_window *w, const struct tp_infer *node, i
     spread(w->dilation, dilations, rank, 1);
     spread(w->out, NULL, rank, TP_DIM_ANY);
     for (int d = 0; d < TP_SPACE; d++) {
+        if (w->in[d] > INT64_MAX / 4) {
+            return tp_fail(err, TROUPE_INVALID, "%lld elements along a dimension are too many",
+                           (long long)w->in[d]);
+        }
         if (w->kernel[d] >= 1 && w->kernel[d] <= LARGEST) continue;
         return tp_fail(err, TROUPE_INVALID, "the window has %lld elements along a dimension",
                        (long long)w->kernel[d]);
