@@ -59,8 +59,7 @@ static bool run_plainly(struct op_case *c, const char *what)
     return status == TROUPE_OK;
 }
 
-/* --- the list
- * --------------------------------------------------------------------------------- */
+/* --- the list ----------------------------------------------------------------------- */
 START_TEST(ops_stand_in_order_and_are_found_by_name)
 {
     const struct tp_op *last = NULL;
@@ -86,8 +85,7 @@ START_TEST(each_row_is_whole)
 }
 END_TEST
 
-/* --- samples
- * ---------------------------------------------------------------------------------- */
+/* --- samples ------------------------------------------------------------------------ */
 static void give_what_the_sample_says(struct op_case *c, const char *what)
 {
     troupe_error err;
@@ -137,8 +135,7 @@ START_TEST(failing_samples_say_why)
 }
 END_TEST
 
-/* --- the same bits
- * ---------------------------------------------------------------------------- */
+/* --- the same bits ------------------------------------------------------------------ */
 static void expect_same(struct op_case *c, const struct op_way *way, const char *what,
                         const char *how)
 {
@@ -181,8 +178,7 @@ START_TEST(runs_give_the_same_bits_in_every_way)
 }
 END_TEST
 
-/* --- inference
- * -------------------------------------------------------------------------------- */
+/* --- inference ---------------------------------------------------------------------- */
 enum hidden { HIDE_DIMS, HIDE_RANK, NAME_FIRST, HIDINGS };
 
 static void hide(struct tp_shape *shape, enum hidden how)
@@ -225,8 +221,34 @@ START_TEST(inference_says_nothing_wrong_of_what_is_unknown)
 }
 END_TEST
 
-/* --- references
- * ------------------------------------------------------------------------------- */
+/* Whatever it says of dimensions that no memory holds, it neither crashes nor overflows. */
+static void survive_huge_dims(struct op_case *c, const char *what)
+{
+    static const int64_t sizes[] = {INT64_MAX, INT64_MAX / 2, INT32_MAX, 0};
+    struct tp_type inputs[CASE_PORTS], types[CASE_PORTS];
+    (void)what;
+    for (size_t how = 0; how < 2 * TP_COUNT(sizes); how++)
+        for (int d = -1; d < TROUPE_MAX_RANK; d++) {
+            for (size_t i = 0; i < c->n_inputs; i++) {
+                if (!c->inputs[i]) continue;
+                inputs[i] = c->inputs[i]->type;
+                for (int k = 0; k < inputs[i].shape.rank; k++)
+                    if ((d < 0 || d == k) && !c->fixed[i])
+                        inputs[i].shape.dims[k] = sizes[how / 2];
+            }
+            troupe_error err;
+            (void)!op_case_infer(c, inputs, how % 2 != 0, types, &err);
+        }
+}
+
+START_TEST(inference_survives_huge_dimensions)
+{
+    for_samples(tp_op_at((size_t)_i), false, survive_huge_dims);
+    for_samples(tp_op_at((size_t)_i), true, survive_huge_dims);
+}
+END_TEST
+
+/* --- references --------------------------------------------------------------------- */
 /* Doubles hold all that is in the inputs. */
 static bool is_exact(const struct op_case *c)
 {
@@ -283,8 +305,7 @@ START_TEST(structured_ops_agree_with_slow_references)
 }
 END_TEST
 
-/* --- memory
- * ----------------------------------------------------------------------------------- */
+/* --- memory ------------------------------------------------------------------------- */
 static void survive_starvation(struct op_case *c, const char *what)
 {
     const struct op_way way = {.alias = -1, .all_known = true};
@@ -321,6 +342,7 @@ static Suite *suite(void)
     tcase_add_loop_test(t, failing_samples_say_why, 0, n);
     tcase_add_loop_test(t, runs_give_the_same_bits_in_every_way, 0, n);
     tcase_add_loop_test(t, inference_says_nothing_wrong_of_what_is_unknown, 0, n);
+    tcase_add_loop_test(t, inference_survives_huge_dimensions, 0, n);
     tcase_add_loop_test(t, types_agree_with_double_precision, 0, n);
     tcase_add_loop_test(t, structured_ops_agree_with_slow_references, 0, n);
     tcase_add_loop_test(t, kernels_survive_a_failed_allocation, 0, n);

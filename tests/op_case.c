@@ -10,8 +10,7 @@
 
 #include "tests/test.h"
 
-/* --- random values
- * ---------------------------------------------------------------------------- */
+/* --- random values ------------------------------------------------------------------ */
 static uint64_t next(uint64_t *seed) /* splitmix64 */
 {
     uint64_t z = *seed += 0x9e3779b97f4a7c15u;
@@ -110,8 +109,7 @@ static void fill(troupe_tensor *tensor, uint64_t *seed)
     }
 }
 
-/* --- reading a sample
- * ------------------------------------------------------------------------- */
+/* --- reading a sample --------------------------------------------------------------- */
 /* The next word: up to a blank outside brackets and quotes. False at the end. */
 static bool next_word(const char **text, char *word, size_t size)
 {
@@ -311,8 +309,7 @@ void op_case_fini(struct op_case *c)
     memset(c, 0, sizeof(*c));
 }
 
-/* --- running
- * ---------------------------------------------------------------------------------- */
+/* --- running ------------------------------------------------------------------------ */
 /* A node over the case's inputs, or over other types. */
 struct node {
     struct tp_infer infer;
@@ -522,8 +519,7 @@ troupe_status op_case_run(struct op_case *c, const struct op_way *way, troupe_er
     return status;
 }
 
-/* --- comparing
- * -------------------------------------------------------------------------------- */
+/* --- comparing ---------------------------------------------------------------------- */
 bool op_case_same(const troupe_tensor *a, const troupe_tensor *b)
 {
     if (troupe_tensor_equal(a, b)) return true;

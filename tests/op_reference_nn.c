@@ -9,8 +9,7 @@
 #include "tests/op_reference.h"
 #include "tests/test.h"
 
-/* --- matrices
- * --------------------------------------------------------------------------------- */
+/* --- matrices ----------------------------------------------------------------------- */
 static void matmul(const struct ref *r)
 {
     const struct tp_shape *a = ref_shape(r, 0), *b = ref_shape(r, 1), *y = r->out;
@@ -55,8 +54,7 @@ static void gemm(const struct ref *r)
         }
 }
 
-/* --- windows
- * ---------------------------------------------------------------------------------- */
+/* --- windows ------------------------------------------------------------------------ */
 /* Along one dimension: what stands at tap k of window o. */
 struct side {
     int64_t in, kernel, stride, dilation, begin, end;
@@ -112,6 +110,52 @@ static void conv(const struct ref *r)
             if (inside) sum += ref_at(r, 0, from, x->rank) * ref_at(r, 1, weight, w->rank);
         } while (ref_next(&taps, tap));
         r->y[i++] = sum;
+    }
+}
+
+/* Straight from the definition: each element of x is spread over the result. */
+static void conv_transpose(const struct ref *r)
+{
+    const struct tp_shape *x = ref_shape(r, 0), *w = ref_shape(r, 1), *y = r->out;
+    const int rank = x->rank - 2;
+    const int64_t group = ref_int(r, "group", 1), in = x->dims[1] / group;
+    const char *mode = tp_attr_text(r->c->attrs, r->c->n_attrs, "auto_pad", "NOTSET");
+    const bool upper = strcmp(mode, "SAME_UPPER") == 0, valid = strcmp(mode, "VALID") == 0;
+    int64_t begin[3], index[8] = {0};
+    for (int d = 0; d < rank; d++) {
+        const int64_t stride = ref_list(r, "strides", (size_t)d, 1);
+        const int64_t whole = stride * (x->dims[d + 2] - 1) +
+                              ref_list(r, "output_padding", (size_t)d, 0) +
+                              (w->dims[d + 2] - 1) * ref_list(r, "dilations", (size_t)d, 1) + 1;
+        const int64_t all = whole > y->dims[d + 2] ? whole - y->dims[d + 2] : 0;
+        const bool same = mode[0] == 'S' || ref_list(r, "output_shape", (size_t)d, 0);
+        begin[d] = same    ? (upper ? all / 2 : (all + 1) / 2)
+                   : valid ? 0
+                           : ref_list(r, "pads", (size_t)d, 0);
+    }
+    for (size_t i = 0, n = tp_shape_count_known(y); i < n; i++, ref_next(y, index))
+        r->y[i] = ref_has(r, 2) ? ref_at(r, 2, &index[1], 1) : 0;
+    memset(index, 0, sizeof(index));
+    for (size_t n = tp_shape_count_known(x); n > 0; n--, ref_next(x, index)) {
+        struct tp_shape taps = *w;
+        taps.dims[0] = 1;
+        int64_t tap[8] = {0};
+        do {
+            int64_t weight[8];
+            memcpy(weight, tap, sizeof(weight));
+            weight[0] = index[1];
+            size_t at = (size_t)(index[0] * y->dims[1] + index[1] / in * w->dims[1] + tap[1]);
+            bool inside = true;
+            for (int d = 0; d < rank; d++) {
+                const int64_t o = index[d + 2] * ref_list(r, "strides", (size_t)d, 1) +
+                                  tap[d + 2] * ref_list(r, "dilations", (size_t)d, 1) -
+                                  begin[d];
+                inside &= o >= 0 && o < y->dims[d + 2];
+                at = at * (size_t)y->dims[d + 2] + (size_t)o;
+            }
+            if (inside)
+                r->y[at] += ref_at(r, 0, index, x->rank) * ref_at(r, 1, weight, w->rank);
+        } while (ref_next(&taps, tap));
     }
 }
 
@@ -175,8 +219,7 @@ static void pool(const struct ref *r)
     }
 }
 
-/* --- rows
- * ------------------------------------------------------------------------------------- */
+/* --- rows --------------------------------------------------------------------------- */
 static void softmax(const struct ref *r)
 {
     const struct tp_shape *x = ref_shape(r, 0);
@@ -213,6 +256,7 @@ static void softmax(const struct ref *r)
 }
 
 const struct ref_row ref_nn[] = {
-    {"AveragePool", pool}, {"Conv", conv},    {"Gemm", gemm},       {"LogSoftmax", softmax},
-    {"MatMul", matmul},    {"MaxPool", pool}, {"Softmax", softmax}, {NULL, NULL},
+    {"AveragePool", pool}, {"Conv", conv},          {"ConvTranspose", conv_transpose},
+    {"Gemm", gemm},        {"LogSoftmax", softmax}, {"MatMul", matmul},
+    {"MaxPool", pool},     {"Softmax", softmax},    {NULL, NULL},
 };

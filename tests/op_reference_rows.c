@@ -13,8 +13,7 @@ static bool is(const struct ref *r, const char *op)
     return strcmp(r->c->op->name, op) == 0;
 }
 
-/* --- reductions
- * ------------------------------------------------------------------------------- */
+/* --- reductions --------------------------------------------------------------------- */
 /* Bit d: dimension d is reduced. */
 static unsigned axes_of(const struct ref *r)
 {
@@ -107,8 +106,7 @@ static void arg(const struct ref *r)
     }
 }
 
-/* --- normalisations
- * --------------------------------------------------------------------------- */
+/* --- normalisations ----------------------------------------------------------------- */
 static void batch(const struct ref *r)
 {
     const struct tp_shape *x = ref_shape(r, 0);
@@ -172,8 +170,7 @@ static void lrn(const struct ref *r)
     }
 }
 
-/* --- others
- * ----------------------------------------------------------------------------------- */
+/* --- others ------------------------------------------------------------------------- */
 static void pad(const struct ref *r)
 {
     const struct tp_shape *x = ref_shape(r, 0);

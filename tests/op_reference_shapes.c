@@ -30,8 +30,7 @@ static int64_t number(const struct ref *r, size_t i, size_t k, int64_t otherwise
     return ref_has(r, i) ? tp_tensor_int(r->c->inputs[i], k) : otherwise;
 }
 
-/* --- broadcasting
- * ----------------------------------------------------------------------------- */
+/* --- broadcasting ------------------------------------------------------------------- */
 static double most(double x, double y)
 {
     return isnan(x) || isnan(y) ? NAN : x > y ? x : y;
@@ -98,8 +97,7 @@ static void expand(const struct ref *r)
     each(r, expand_at);
 }
 
-/* --- moving
- * ----------------------------------------------------------------------------------- */
+/* --- moving ------------------------------------------------------------------------- */
 static double transpose_at(const struct ref *r, const int64_t *index)
 {
     int64_t from[8] = {0};
