@@ -114,6 +114,7 @@ struct state {
     size_t planes, x_space, y_space;
     size_t at_y; /* in the workspace, after a widened plane of x */
     bool half, average, with_pads, by_column;
+    int64_t counts[]; /* of a mean: elements of each window, see count_taps */
 };
 
 static void add_tap(const struct state *s, const int64_t tap[TP_SPACE], const char *x, char *y)
@@ -151,29 +152,35 @@ static int64_t taps_within(const struct tp_window *w, int d, int64_t i, int64_t 
     return n;
 }
 
-static int64_t count_taps(const struct state *s, int d, int64_t i)
+/* What counts of each window along each dimension: the state's list, one dimension after
+ * another. */
+static void count_taps(struct state *s)
 {
     const struct tp_window *w = &s->window;
-    return s->with_pads ? taps_within(w, d, i, -w->begin[d], w->in[d] + w->end[d])
-                        : taps_within(w, d, i, 0, w->in[d]);
+    int64_t *count = s->counts;
+    for (int d = 0; d < TP_SPACE; d++) {
+        const int64_t low = s->with_pads ? -w->begin[d] : 0;
+        const int64_t high = w->in[d] + (s->with_pads ? w->end[d] : 0);
+        for (int64_t i = 0; i < w->out[d]; i++)
+            *count++ = taps_within(w, d, i, low, high);
+    }
 }
 
 /* Sums to means. */
 static void divide(const struct state *s, void *y)
 {
     const struct tp_window *w = &s->window;
+    const int64_t *deep = s->counts, *high = deep + w->out[0], *wide = high + w->out[1];
     size_t i = 0;
     for (int64_t d = 0; d < w->out[0]; d++)
-        for (int64_t h = 0; h < w->out[1]; h++) {
-            const int64_t outer = count_taps(s, 0, d) * count_taps(s, 1, h);
+        for (int64_t h = 0; h < w->out[1]; h++)
             for (int64_t c = 0; c < w->out[2]; c++, i++) {
-                const int64_t n = outer * count_taps(s, 2, c);
+                const int64_t n = deep[d] * high[h] * wide[c];
                 if (s->wide == TROUPE_F64)
                     ((double *)y)[i] /= (double)n;
                 else
                     ((float *)y)[i] /= (float)n;
             }
-        }
 }
 
 static void run_plane(const struct state *s, const char *x, char *y, void *workspace)
@@ -263,7 +270,9 @@ static troupe_status prepare_pool(struct tp_prepare *prepare, const struct way w
     const struct tp_shape *x = tp_infer_shape(node, 0);
     struct tp_window window;
     TP_TRY(make_window(node, &window, err));
-    struct state *s = tp_kernel_state(prepare, sizeof(*s), err);
+    const int64_t counts = average ? window.out[0] + window.out[1] + window.out[2] : 0;
+    struct state *s =
+        tp_kernel_state(prepare, sizeof(*s) + (size_t)counts * sizeof(s->counts[0]), err);
     if (!s) return TROUPE_EXHAUSTED;
     s->window = window;
     s->dtype = node->inputs[0]->dtype;
@@ -273,6 +282,7 @@ static troupe_status prepare_pool(struct tp_prepare *prepare, const struct way w
     s->average = average;
     s->with_pads = tp_int(node, "count_include_pad", 0) != 0;
     s->by_column = tp_int(node, "storage_order", 0) != 0;
+    if (average) count_taps(s);
     s->planes = tp_span(x, 0, 2);
     s->x_space = tp_span(x, 2, x->rank);
     s->y_space = (size_t)tp_space(window.out);
