@@ -20,12 +20,13 @@ static troupe_status read_number(const struct tp_infer *node, const char *name, 
 {
     size_t n;
     const int64_t *list = tp_attr_ints(node->attrs, node->n_attrs, name, &n);
+    const int64_t least = otherwise > 0 ? 1 : 0;
     *out = otherwise;
     if (!list) return TROUPE_OK; /* absent */
     if (n != (size_t)rank)
         return tp_fail(err, TROUPE_INVALID, "%s has %zu numbers, not %d", name, n, rank);
     *out = list[i];
-    if (list[i] >= (otherwise > 0) && list[i] <= LARGEST) return TROUPE_OK;
+    if (list[i] >= least && list[i] <= LARGEST) return TROUPE_OK;
     return tp_fail(err, TROUPE_INVALID, "%s has %lld", name, (long long)list[i]);
 }
 

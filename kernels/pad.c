@@ -183,7 +183,7 @@ static troupe_status prepare(struct tp_prepare *prepare, troupe_error *err)
     TP_TRY(read_mode(node, &s->mode, err));
     s->rank = x->rank;
     s->size = troupe_dtype_size(node->inputs[0]->dtype);
-    size_t in = s->size, out = s->size;
+    size_t in = s->size, out = in;
     for (int d = x->rank - 1; d >= 0; d--) {
         s->in[d] = x->dims[d];
         s->out[d] = y->dims[d];

@@ -49,8 +49,8 @@ typedef void row_fn(void *y, const void *x, size_t n);
     {                                                                                          \
         const T *x = from, m = greatest_##name(x, n);                                          \
         T *y = to;                                                                             \
-        double sum = 0;                                                                        \
-        for (size_t i = 0; i < n; i++)                                                         \
+        double sum = (double)exp(x[0] - m);                                                    \
+        for (size_t i = 1; i < n; i++)                                                         \
             sum += (double)exp(x[i] - m);                                                      \
         const T all = (T)log(sum);                                                             \
         for (size_t i = 0; i < n; i++)                                                         \

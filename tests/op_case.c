@@ -195,18 +195,11 @@ static void copy_text(char *to, size_t room, const char *from, size_t size)
     to[size] = 0;
 }
 
-/* "axis=1", "pads=[0,1]", "mode="edge"", "value=f32[1]=[2]". */
-static void read_attr(struct op_case *c, char *word)
+/* The value of an attribute whose kind is known. */
+static void read_value(struct op_case *c, size_t i, char *value)
 {
-    const size_t i = c->n_attrs++;
-    char *value = strchr(word, '=');
-    case_must(value != NULL && i < CASE_ATTRS, "%s: '%s' is no attribute", c->op->name, word);
-    *value++ = 0;
     troupe_attr *attr = &c->attrs[i];
-    const struct tp_attr_spec *spec = find_spec(c->op, word);
-    copy_text(c->names[i], sizeof(c->names[i]), word, strlen(word));
-    attr->name = c->names[i];
-    attr->kind = spec ? spec->kind : TROUPE_ATTR_INT;
+    troupe_tensor *tensor = NULL;
     troupe_error err;
     switch (attr->kind) {
     case TROUPE_ATTR_INT:
@@ -223,14 +216,11 @@ static void read_attr(struct op_case *c, char *word)
         copy_text(c->texts[i], sizeof(c->texts[i]), value + 1, attr->n);
         attr->text = c->texts[i];
         break;
-    case TROUPE_ATTR_TENSOR: {
-        troupe_tensor *tensor = NULL;
-        char *blank = strchr(value, '=');
-        if (blank) *blank = ' ';
+    case TROUPE_ATTR_TENSOR:
+        if (strchr(value, '=')) *strchr(value, '=') = ' ';
         case_ok(troupe_tensor_parse(&tensor, value, &err));
         attr->tensor = tensor;
         break;
-    }
     default:
         read_list(c, i, value);
         if (attr->kind == TROUPE_ATTR_INTS)
@@ -238,6 +228,20 @@ static void read_attr(struct op_case *c, char *word)
         else
             attr->floats = c->floats[i];
     }
+}
+
+/* "axis=1", "pads=[0,1]", "mode="edge"", "value=f32[1]=[2]". */
+static void read_attr(struct op_case *c, char *word)
+{
+    const size_t i = c->n_attrs++;
+    char *value = strchr(word, '=');
+    case_must(value != NULL && i < CASE_ATTRS, "%s: '%s' is no attribute", c->op->name, word);
+    *value++ = 0;
+    const struct tp_attr_spec *spec = find_spec(c->op, word);
+    copy_text(c->names[i], sizeof(c->names[i]), word, strlen(word));
+    c->attrs[i].name = c->names[i];
+    c->attrs[i].kind = spec ? spec->kind : TROUPE_ATTR_INT;
+    read_value(c, i, value);
 }
 
 static int by_name(const void *a, const void *b)
