@@ -333,6 +333,19 @@ void bench_time(struct bench *b, const struct bench_work *work)
     bench_line(b, name, "instructions", counts, (size_t)b->batches);
 }
 
+void bench_first(struct bench *b, const struct bench_work *work)
+{
+    troupe_error err = {.text = ""};
+    uint64_t ns;
+    if (!bench_wants(b, work->name)) return;
+    if (batch(work, 1, &ns, &err) < 0) {
+        bench_failed(b, work->name, &err);
+        return;
+    }
+    const double value = (double)ns / per(work) / unit_ns(work->unit);
+    bench_line(b, work->name, work->unit, &value, 1);
+}
+
 static troupe_status compare_batches(const struct bench *b, const struct bench_work *slow,
                                      const struct bench_work *fast, double *values,
                                      troupe_error *err)

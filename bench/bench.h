@@ -57,6 +57,8 @@ bool bench_wants(const struct bench *b, const char *name);
 /* Print the line of a work: its time, and with --count its instructions ("NAME.instructions").
  */
 void bench_time(struct bench *b, const struct bench_work *work);
+/* Print how long the work takes the first time in this process: a line of one figure. */
+void bench_first(struct bench *b, const struct bench_work *work);
 /* Print how many times faster `fast` does a thing than `slow` (unit "x"); their batches take
  * turns, so that a change of the machine's speed meets both. Names and units of the two are not
  * used. */

@@ -112,6 +112,7 @@ int main(int argc, char **argv)
     struct bench b;
     bench_open(&b, argc, argv);
     need_reader(&b);
+    bench_first(&b, &(struct bench_work){"fashion.first", "ms", 1, 0, load_and_run, NULL});
     on_one_device(&b);
     on_two_devices(&b);
     bench_time(&b, &(struct bench_work){"fashion.load", "ms", 1, 0, load_and_run, NULL});

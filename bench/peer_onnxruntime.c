@@ -286,6 +286,8 @@ int main(int argc, char **argv)
     bench_open(&b, child ? 1 : argc, argv);
     if (child) return first_result(&b);
     open_ort(&ort, &b);
+    bench_first(
+        &b, &(struct bench_work){"fashion.first@onnxruntime", "ms", 1, 0, load_and_run, &ort});
     time_chain(&b, &ort, "run.one@onnxruntime", 1, 1);
     time_chain(&b, &ort, "node.chain@onnxruntime", 1000, 1000);
     time_fashion(&b, &ort, "fashion.1@onnxruntime", 1, 1);
