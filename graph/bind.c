@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/fail.h"
 #include "graph/arena.h"
+#include "graph/body.h"
 #include "graph/call.h"
 #include "graph/hash.h"
 
@@ -137,6 +138,7 @@ static troupe_status walk(struct reach *r, const struct tp_function *body, troup
             const struct tp_node *node = &f->nodes[f->calls[k]];
             const troupe_status status = follow(r, f, node, err);
             if (status >= 0) continue;
+            tp_body_name_dims(f, err);
             tp_fail_in(err, "function '%s': node '%s'", f->name, node->name);
             return status;
         }

@@ -81,6 +81,8 @@ troupe_status tp_body_infer(struct tp_body *body, const struct tp_node *node,
     TP_TRY(inputs_room(&body->types, node->n_inputs, err));
     TP_TRY(results_room(&body->types, node->n_results, err));
     look_up(body, node);
-    if (node->op) return infer_op(body, node, err);
-    return infer_call(body, node, callee, err);
+    const troupe_status status =
+        node->op ? infer_op(body, node, err) : infer_call(body, node, callee, err);
+    if (status < 0) tp_body_name_dims(body->function, err);
+    return status;
 }

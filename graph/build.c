@@ -256,15 +256,16 @@ static troupe_status meet(struct tp_function *f, const struct tp_result *result,
 {
     struct tp_value *value = &f->values[v];
     struct tp_shape both;
-    char declared[100];
+    char declared[100], given[100];
     if (value->type.dtype == result->type.dtype &&
         tp_shape_meet(&result->type.shape, &value->type.shape, &both, NULL) >= 0) {
         if (v >= f->n_args) value->type.shape = both;
         return TROUPE_OK;
     }
     tp_type_show(&result->type, f->dims, declared, sizeof(declared));
+    tp_type_show(&value->type, f->dims, given, sizeof(given));
     return tp_fail(err, TROUPE_INVALID, "result '%s' was declared %s, but value '%s' is %s",
-                   result->name, declared, value->name, tp_type_text(&value->type).text);
+                   result->name, declared, value->name, given);
 }
 
 static troupe_status set_declared(struct tp_function *f, struct tp_result *result, uint32_t v,

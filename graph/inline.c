@@ -99,7 +99,10 @@ static troupe_status bind_dims(struct tp_inliner *in, struct tp_frame *frame,
     for (uint32_t i = 0; i < call->n_inputs; i++) {
         if (inputs[i] != TP_NO_VALUE) types[i] = &in->body.function->values[inputs[i]].type;
     }
-    return tp_call_check(frame->f, types, call->n_inputs, frame->dims, err);
+    const troupe_status status =
+        tp_call_check(frame->f, types, call->n_inputs, frame->dims, err);
+    if (status < 0) tp_body_name_dims(in->body.function, err);
+    return status;
 }
 
 /* An argument is what the call gives, or its default, which becomes a constant. */

@@ -25,8 +25,8 @@ void tp_parsed_fini(struct tp_parsed *parsed)
     *parsed = (struct tp_parsed){0};
 }
 
-/* Bytes of the type that text[0..size) starts with: a word, and what is in brackets behind it.
- */
+/* Bytes of the type that text[0..size) starts with: a word, and what is in brackets behind it,
+ * up to a byte that is in no type. */
 static size_t type_size(const char *text, size_t size)
 {
     size_t i = *text == '?' ? 1 : tp_word_dim_size(text, size);
@@ -34,11 +34,11 @@ static size_t type_size(const char *text, size_t size)
     while (i < size && (text[i] == ' ' || text[i] == '\t'))
         i++;
     if (i == size || text[i] != '[') return word;
-    while (i < size && text[i] != ']') {
+    for (i++; i < size && !strchr("[]()=:#@&", text[i]);) {
         const size_t quoted = text[i] == '"' ? tp_word_quoted_size(text + i, size - i) : 0;
         i += quoted ? quoted : 1;
     }
-    return i < size ? i + 1 : i;
+    return i < size && text[i] == ']' ? i + 1 : i;
 }
 
 troupe_status tp_parse_type(struct tp_parser *p, struct tp_said *out, troupe_error *err)
@@ -47,6 +47,10 @@ troupe_status tp_parse_type(struct tp_parser *p, struct tp_said *out, troupe_err
     if (from.kind != TP_TOKEN_WORD && !tp_lex_is(&p->lex, '?'))
         return tp_lex_expected(&p->lex, "a type", err);
     const size_t size = type_size(from.at, (size_t)(p->lex.end - from.at));
+    if (memchr(from.at, '[', size) && from.at[size - 1] != ']') {
+        return tp_lex_fail(p->lex.source, tp_lex_place(&from, from.at + size), err,
+                           "']' expected after the dimensions");
+    }
     out->place = from.place;
     out->text = tp_arena_text(p->out->arena, from.at, size);
     if (!out->text) return tp_fail_memory(err, size);

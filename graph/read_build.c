@@ -152,7 +152,7 @@ static void adapt(const struct tp_op *op, troupe_attr *attr, double **floats)
             (*floats)[i] = (double)attr->ints[i];
         attr->kind = TROUPE_ATTR_FLOATS;
         attr->floats = *floats;
-        *floats += attr->n;
+        if (attr->n) *floats += attr->n;
     } else if (attr->kind == TROUPE_ATTR_INTS && attr->n == 0 &&
                spec->kind == TROUPE_ATTR_STRINGS) {
         attr->kind = TROUPE_ATTR_STRINGS;

@@ -167,3 +167,36 @@ troupe_status tp_body_type(struct tp_body *body, const char *text, struct tp_typ
     if (where) *where = (size_t)(r.at - text);
     return status;
 }
+
+/* The number in "d12" at text, when it stands alone between brackets or commas; below 0: it
+ * does not. */
+static long bare_dim(const char *text, char before, size_t *size)
+{
+    size_t n = 1;
+    long k = 0;
+    if ((before != '[' && before != ',') || *text != 'd') return -1;
+    for (; text[n] >= '0' && text[n] <= '9' && n < 9; n++)
+        k = k * 10 + (text[n] - '0');
+    *size = n;
+    return n > 1 && (text[n] == ',' || text[n] == ']') ? k : -1;
+}
+
+void tp_body_name_dims(const struct tp_function *f, troupe_error *err)
+{
+    char text[2 * sizeof(err->text)];
+    size_t at = 0;
+    if (!err || f->n_dims == 0) return;
+    for (const char *c = err->text; *c && at + 1 < sizeof(text);) {
+        size_t size = 1;
+        const long k = bare_dim(c, c > err->text ? c[-1] : 0, &size);
+        const bool named = k >= 0 && k < (long)f->n_dims;
+        const char *from = named ? f->dims[k] : c;
+        const size_t n = named ? strlen(from) : 1;
+        if (n >= sizeof(text) - at) break;
+        memcpy(text + at, from, n);
+        at += n;
+        c += named ? size : 1;
+    }
+    text[at] = 0;
+    tp_fail(err, err->code, "%s", text);
+}

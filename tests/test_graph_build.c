@@ -299,6 +299,21 @@ START_TEST(types_of_inputs_are_compared_with_the_operators)
 }
 END_TEST
 
+START_TEST(messages_call_dimensions_by_their_names)
+{
+    troupe_error err;
+    troupe_library *library = graphs_library("function g(a: f32[k,2]) -> (a)\n");
+    troupe_builder *b = builder("f", library);
+    const troupe_value x = arg(b, "x", "f32[m,n,3]"), y = arg(b, "y", "f32[n,4]");
+    ck_fails(troupe_builder_node(b, NODE(.op = "Add", IN(x, y)), NULL, &err), INVALID,
+             "node 'Add': shapes [m,n,3] and [n,4] do not broadcast");
+    ck_fails(troupe_builder_node(b, NODE(.function = "g", IN(y)), NULL, &err), INVALID,
+             "node 'g': input 0 is f32[n,4], but 'g' has f32[k,2] 'a'");
+    troupe_builder_destroy(&b);
+    troupe_library_destroy(&library);
+}
+END_TEST
+
 START_TEST(shapes_follow_names_and_constants)
 {
     troupe_builder *b = builder("f", NULL);
@@ -436,7 +451,7 @@ START_TEST(a_declared_result_must_be_met)
     ck_ok(troupe_builder_declare_result(b, "y", "f32[2,5]", &err));
     ck_ok(troupe_builder_declare_result(b, "i", "i32[2,4]", &err));
     ck_fails(troupe_builder_result(b, "y", a, &err), INVALID,
-             "result 'y' was declared f32[2,5], but value 'a' is");
+             "result 'y' was declared f32[2,5], but value 'a' is f32[n,4]");
     ck_fails(troupe_builder_result(b, "i", a, &err), INVALID, "declared i32[2,4]");
     ck_fails(troupe_builder_result(b, "z", 99, &err), INVALID, "no value 99");
     ck_fails(troupe_builder_finish(&b, &f, &err), INVALID, "declared and has no value");
@@ -761,6 +776,7 @@ static Suite *suite(void)
     tcase_add_loop_test(t, a_refused_graph_node_leaves_the_builder_as_it_was, 0,
                         (int)TP_COUNT(mistakes));
     tcase_add_test(t, types_of_inputs_are_compared_with_the_operators);
+    tcase_add_test(t, messages_call_dimensions_by_their_names);
     tcase_add_test(t, shapes_follow_names_and_constants);
     tcase_add_loop_test(t, malformed_types_are_refused, 0, 15);
     tcase_add_test(t, arguments_come_first_and_have_names_of_their_own);
