@@ -35,6 +35,8 @@ static void drop_tools(struct tp_body *body)
 {
     tp_index_fini(&body->dims);
     tp_arena_destroy(&body->scratch);
+    tp_free(body->told);
+    body->told = NULL;
     tp_free(body->types.inputs);
     tp_free(body->types.known);
     tp_free(body->types.results);
@@ -122,6 +124,7 @@ void tp_body_cut(struct tp_body *body, uint32_t n)
     struct tp_function *f = body->function;
     while (f->n_values > n)
         troupe_tensor_release(&f->values[--f->n_values].constant);
+    if (body->told_n > n) body->told_n = n;
 }
 
 static uint32_t *copy_list(uint32_t **at, const uint32_t *list, uint32_t n)

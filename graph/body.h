@@ -16,6 +16,8 @@ struct tp_body {
     size_t values_room, nodes_room, results_room, dims_room, calls_room;
     struct tp_arena *scratch; /* freed when the body is sealed */
     struct tp_index dims;     /* names of dimensions */
+    void **told; /* per value: its elements, where tp_body_tell found them; may be short */
+    size_t told_n, told_room;
     /* What inference works on, kept from node to node. */
     struct tp_types {
         const struct tp_type **inputs;
@@ -45,6 +47,9 @@ troupe_status tp_body_node(struct tp_body *body, const struct tp_node *node,
                            troupe_error *err) TROUPE_MUST_CHECK;
 troupe_status tp_body_result(struct tp_body *body, const struct tp_result *result,
                              troupe_error *err) TROUPE_MUST_CHECK;
+/* What tells inference about graph node `node`, with results in body->types.results; what it
+ * points to is good until the next time. */
+struct tp_infer tp_body_view(struct tp_body *body, const struct tp_node *node);
 /* Forget the values from number n on, which no graph node makes or uses. */
 void tp_body_cut(struct tp_body *body, uint32_t n);
 
@@ -64,6 +69,11 @@ void tp_body_name_dims(const struct tp_function *function, troupe_error *err);
 troupe_status tp_body_infer(struct tp_body *body, const struct tp_node *node,
                             const struct tp_function *callee,
                             troupe_error *err) TROUPE_MUST_CHECK;
+
+/* The elements of the last graph node's results, for the inference of later ones, when they are
+ * a few integers that follow from what is known: so a shape that is computed from known shapes
+ * is known. */
+troupe_status tp_body_tell(struct tp_body *body, troupe_error *err) TROUPE_MUST_CHECK;
 
 /* Graph nodes with effects run in the order in which they stand: each gets an edge from the one
  * before it, unless it runs after it anyhow. */

@@ -27,23 +27,29 @@ static troupe_status results_room(struct tp_types *types, size_t n, troupe_error
                    err);
 }
 
+/* The elements of a constant, or of a value that was told; NULL: they are not known. */
+static void *elements_of(const struct tp_body *body, uint32_t v)
+{
+    const struct tp_function *f = body->function;
+    if (f->values[v].constant && v >= f->n_args) return f->values[v].constant->data;
+    return v < body->told_n ? body->told[v] : NULL;
+}
+
 static void look_up(struct tp_body *body, const struct tp_node *node)
 {
     const struct tp_function *f = body->function;
     for (uint32_t i = 0; i < node->n_inputs; i++) {
         const uint32_t v = node->inputs[i];
-        const struct tp_value *value = v == TP_NO_VALUE ? NULL : &f->values[v];
-        const bool known = value && value->constant && v >= f->n_args;
-        body->types.inputs[i] = value ? &value->type : NULL;
-        body->types.known[i] = (struct tp_view){NULL, value ? &value->type : NULL};
-        if (known) body->types.known[i].data = value->constant->data;
+        const struct tp_type *type = v == TP_NO_VALUE ? NULL : &f->values[v].type;
+        body->types.inputs[i] = type;
+        body->types.known[i] = (struct tp_view){type ? elements_of(body, v) : NULL, type};
     }
 }
 
-static troupe_status infer_op(struct tp_body *body, const struct tp_node *node,
-                              troupe_error *err)
+struct tp_infer tp_body_view(struct tp_body *body, const struct tp_node *node)
 {
-    struct tp_infer infer = {
+    look_up(body, node);
+    return (struct tp_infer){
         .node = node->name,
         .op = node->op,
         .attrs = node->attrs,
@@ -54,6 +60,12 @@ static troupe_status infer_op(struct tp_body *body, const struct tp_node *node,
         .known = body->types.known,
         .results = body->types.results,
     };
+}
+
+static troupe_status infer_op(struct tp_body *body, const struct tp_node *node,
+                              troupe_error *err)
+{
+    struct tp_infer infer = tp_body_view(body, node);
     return tp_infer_run(&infer, err);
 }
 
@@ -61,6 +73,7 @@ static troupe_status infer_call(struct tp_body *body, const struct tp_node *node
                                 const struct tp_function *callee, troupe_error *err)
 {
     struct tp_types *types = &body->types;
+    look_up(body, node);
     if (node->n_results != callee->n_results) {
         return tp_fail(err, TROUPE_INVALID, "%u results where '%s' has %u", node->n_results,
                        callee->name, callee->n_results);
@@ -80,7 +93,6 @@ troupe_status tp_body_infer(struct tp_body *body, const struct tp_node *node,
 {
     TP_TRY(inputs_room(&body->types, node->n_inputs, err));
     TP_TRY(results_room(&body->types, node->n_results, err));
-    look_up(body, node);
     const troupe_status status =
         node->op ? infer_op(body, node, err) : infer_call(body, node, callee, err);
     if (status < 0) tp_body_name_dims(body->function, err);

@@ -170,6 +170,7 @@ static troupe_status add(troupe_builder *b, struct draft *d, troupe_error *err)
     TP_TRY(tp_body_room(&b->body, d->node.n_results, 1, err));
     TP_TRY(add_results(b, d, err));
     TP_TRY(tp_body_node(&b->body, &d->node, err));
+    TP_TRY(tp_body_tell(&b->body, err));
     const struct tp_node *node = &f->nodes[f->n_nodes - 1];
     return tp_index_add(&b->nodes, b->body.scratch, node->name, f->n_nodes - 1, &had, err);
 }

@@ -207,6 +207,7 @@ static troupe_status add_node(struct tp_inliner *in, struct tp_frame *frame,
     TP_TRY(tp_body_infer(&in->body, to, NULL, err));
     TP_TRY(add_results(in, frame, from, to, err));
     TP_TRY(tp_body_node(&in->body, to, err));
+    TP_TRY(tp_body_tell(&in->body, err));
     const char *name = f->nodes[f->n_nodes - 1].name;
     return tp_index_add(&in->nodes, in->body.scratch, name, f->n_nodes - 1, &had, err);
 }

@@ -36,6 +36,7 @@ enum tp_port_flags {
     TP_OPTIONAL = 1, /* may be absent, in the middle too */
     TP_VARIADIC = 2, /* the last port: one or more values */
     TP_HOST     = 4, /* stays in host memory on every kind of device (shapes, axes, strings) */
+    TP_SHAPE    = 8, /* only its type is read, never its elements: they may not be there */
 };
 
 /* One input or one result. A list of ports ends with a NULL name. */

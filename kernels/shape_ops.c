@@ -8,7 +8,7 @@
 #include "kernels/kernel.h"
 #include "kernels/ops.h"
 
-static const struct tp_port any_inputs[] = {{"x", TP_ANY, 1, 0}, TP_LAST};
+static const struct tp_port any_inputs[] = {{"x", TP_ANY, 1, TP_SHAPE}, TP_LAST};
 
 /* --- Shape -------------------------------------------------------------------------- */
 /* The dimensions from start to before end that are wanted of `rank`. */

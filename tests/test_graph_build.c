@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 
+#include "graph/inline.h"
 #include "graph/show.h"
 #include "tests/graphs.h"
 
@@ -328,6 +329,45 @@ START_TEST(shapes_follow_names_and_constants)
     ck_assert_str_eq(result_text(f, 0), "f32[?,1,n,4]");
     ck_assert_str_eq(result_text(f, 1), "f32[3,4]");
     ck_assert_str_eq(result_text(f, 2), "f32[2,?]");
+    troupe_function_release(&f);
+}
+END_TEST
+
+/* What models do to flatten all but the first two dimensions. */
+START_TEST(a_shape_that_is_computed_from_known_shapes_is_known)
+{
+    char text[64];
+    troupe_function *f =
+        graphs_function("function flat(x: f32[...]) -> (y: f32[...])\n"
+                        "    s = Shape(x)\n"
+                        "    i = i64[2] [0, 1]\n"
+                        "    few = Gather(s, i)\n"
+                        "    rest = i64[1] [-1]\n"
+                        "    one = i64[1] [1]\n"
+                        "    same = Mul(few, one)\n"
+                        "    all = Concat(same, rest, axis=0)\n"
+                        "    y = Reshape(x, all)\n"
+                        "function f(x: f32[2,3,4,5], z: f32[n,3,4]) -> (y, z)\n"
+                        "    s = Shape(x, end=2)\n"
+                        "    rest = i64[1] [-1]\n"
+                        "    all = Concat(s, rest, axis=0)\n"
+                        "    y = Reshape(x, all)\n"
+                        "    zs = Shape(z)\n"
+                        "    z2 = Reshape(z, zs)\n"
+                        "    w = flat(x)\n"
+                        "    bad = i64[1] [7]\n"
+                        "    out = Gather(s, bad)\n");
+    struct tp_function *in = NULL;
+    troupe_error err;
+    troupe_function_result_text(f, 0, text, sizeof(text));
+    ck_assert_str_eq(text, "f32[2,3,20]");
+    ck_assert_int_eq(f->body->values[graphs_node(f->body, "z2")->results[0]].type.shape.dims[1],
+                     TP_DIM_ANY);
+    ck_ok(tp_inline(f, 1000, &in, &err));
+    const struct tp_node *y = graphs_node(in, "w/y");
+    const struct tp_shape *shape = &in->values[y->results[0]].type.shape;
+    ck_assert_str_eq(tp_shape_text(shape).text, "[2,3,20]");
+    tp_function_release(&in);
     troupe_function_release(&f);
 }
 END_TEST
@@ -704,6 +744,8 @@ static troupe_status build_whole(troupe_builder **b, const troupe_tensor *two,
     TP_TRY(troupe_builder_arg_default(*b, "w", "f32[n]", two, &w, err));
     TP_TRY(troupe_builder_declare_result(*b, "y", "f32[...]", err));
     TP_TRY(troupe_builder_constant(*b, NULL, two, &k, err));
+    TP_TRY(troupe_builder_node(*b, NODE(.op = "Shape", IN(k)), &y, err));
+    TP_TRY(troupe_builder_node(*b, NODE(.op = "Add", IN(y, y)), &y, err));
     TP_TRY(troupe_builder_node(*b, NODE(.op = "Add", IN(x, k), .device = "cpu:0"), &y, err));
     TP_TRY(troupe_builder_node(
         *b, NODE(.op = "LeakyRelu", IN(y), ATTRS({.name = "alpha", .kind = TROUPE_ATTR_FLOAT})),
@@ -778,6 +820,7 @@ static Suite *suite(void)
     tcase_add_test(t, types_of_inputs_are_compared_with_the_operators);
     tcase_add_test(t, messages_call_dimensions_by_their_names);
     tcase_add_test(t, shapes_follow_names_and_constants);
+    tcase_add_test(t, a_shape_that_is_computed_from_known_shapes_is_known);
     tcase_add_loop_test(t, malformed_types_are_refused, 0, 15);
     tcase_add_test(t, arguments_come_first_and_have_names_of_their_own);
     tcase_add_test(t, a_default_fits_its_argument);
