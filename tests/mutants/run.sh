@@ -17,6 +17,19 @@ export CK_DEFAULT_TIMEOUT=10
 # compile NUMBER FILE OBJECT - COMPILE is make's own command, with its quotes.
 compile() { eval "$COMPILE -fPIC -UTP_MUTANT -DTP_MUTANT=$1 -c -o '$3' '$2'"; }
 
+# files_with NUMBER - the sources that know the fault, or include a header that does.
+files_with() {
+    local file
+    (cd "$TOP" && grep -lrE --include='*.[ch]' "TP_MUTANT [!=]= $1\b" \
+        base tensor graph rewrite kernels exec messages actors) |
+        while IFS= read -r file; do
+            case $file in
+            *.c) echo "$file" ;;
+            *) grep -lrF --include='*.Plo' "/$file" . | sed 's|^\./||; s|\.deps/||; s|\.Plo$|.c|' ;;
+            esac
+        done | sort -u
+}
+
 # objects_of SUITE - what make links it of.
 objects_of() {
     sed -n "s/^\(am_\)\{0,1\}${1//[!a-z0-9]/_}_OBJECTS = //p" Makefile | sed -n '1s,[.][$][(]OBJEXT),.o,gp'
@@ -33,8 +46,7 @@ caught_by() {
 bad=0
 while IFS=$'\t' read -r number fault suites; do
     case $number in '#'* | '') continue ;; esac
-    mapfile -t files < <(cd "$TOP" && grep -lrE --include='*.c' "TP_MUTANT [!=]= $number\b" \
-        base tensor graph rewrite kernels exec messages actors)
+    mapfile -t files < <(files_with "$number")
     if [ ${#files[@]} = 0 ]; then
         echo "mutants: no file has fault $number, \"$fault\""
         bad=1
