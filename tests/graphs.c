@@ -133,3 +133,58 @@ uint32_t graphs_roll(struct graphs_dice *dice, uint32_t n)
     x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
     return (uint32_t)((x ^ (x >> 31)) % n);
 }
+
+char *graphs_repeat(const char *head, const char *part, size_t n, const char *tail)
+{
+    troupe_error err;
+    char *out = NULL;
+    struct tp_text text = {0};
+    tp_text_add(&text, "%s", head);
+    for (size_t i = 0; i < n; i++)
+        tp_text_add(&text, "%s", part);
+    tp_text_add(&text, "%s", tail);
+    ck_ok(tp_text_take(&text, &out, &err));
+    return out;
+}
+
+bool graphs_same_hash(const troupe_function *a, const troupe_function *b)
+{
+    uint8_t x[16], y[16];
+    troupe_function_hash(a, x);
+    troupe_function_hash(b, y);
+    return memcmp(x, y, sizeof(x)) == 0;
+}
+
+/* What the function prints is read as a function that is equal and prints the same. */
+void graphs_there_and_back(const troupe_function *f)
+{
+    troupe_error err;
+    char *text = graphs_print(f);
+    troupe_library *library = NULL;
+    ck_ok(troupe_library_new(&library, &err));
+    const troupe_status status = troupe_library_read(library, "back", text, strlen(text), &err);
+    ck_assert_msg(status == TROUPE_OK, "%s\n%s", err.text, text);
+    troupe_function *back = graphs_find(library, troupe_function_name(f));
+    char *again = graphs_print(back);
+    ck_assert_str_eq(text, again);
+    ck_assert_msg(graphs_same_hash(f, back), "%s", text);
+    tp_free(again);
+    tp_free(text);
+    troupe_function_release(&back);
+    troupe_library_destroy(&library);
+}
+
+const char graphs_round[] =
+    "# two functions that call each other\n"
+    "function f(x: f32[n,\"a b\"], w: f32[2] = f32[2] [1, 2]) -> (y: f32[n,?], z: f32[2] = w)\n"
+    "    k = f32[2,2] [[1, 2], [3, 4]]\n"
+    "    p: Print(x) @\"/job:a/device:cpu:0\"\n"
+    "    s, t = Split(x, axis=0, num_outputs=2) after p @cpu:1\n"
+    "    u = Test(s, alpha=1, mode=\"a\\x00\", pads=[1, -2], scales=[1, 2.5, -inf],\n"
+    "             labels=[\"x\"], value=f32[2] [1, 2], to=f16, body=&g) with s\n"
+    "    c, _ = Dropout(u)\n"
+    "    v = Clip(u, -, c)\n"
+    "    y, _ = g(x, w)\n"
+    "function g(a: f32[n,m], b: f32[...]) -> (y: f32[n,m], \"o p\" = r)\n"
+    "    r, q = f(a, b)\n"
+    "    y = Relu(a) after r, \"r\"\n";

@@ -33,10 +33,21 @@ const char *graphs_device(const struct tp_function *function, const char *name);
  * does. A failure must be EXHAUSTED, and nothing may be left. */
 void graphs_starve(troupe_status (*whole)(troupe_error *err));
 
+/* head, n times part, tail; to be freed with tp_free. */
+char *graphs_repeat(const char *head, const char *part, size_t n, const char *tail);
+
+bool graphs_same_hash(const troupe_function *a, const troupe_function *b);
+/* What the function prints is read as a function that is equal and prints the same. */
+void graphs_there_and_back(const troupe_function *f);
+/* A text with a bit of everything, for the ops of ops_fake.c: f and g, which call each other. */
+extern const char graphs_round[];
+
 /* Numbers from a seed. */
 struct graphs_dice {
     uint64_t state;
 };
 uint32_t graphs_roll(struct graphs_dice *dice, uint32_t n); /* 0..n-1 */
+/* A function of the ops of ops_fake.c, with calls, all kinds of attributes, odd names. */
+troupe_function *graphs_random(uint64_t seed);
 
 #endif
