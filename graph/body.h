@@ -64,7 +64,7 @@ troupe_status tp_body_type(struct tp_body *body, const char *text, struct tp_typ
 /* Where a message says "[d0,3]" for want of names, put the function's. */
 void tp_body_name_dims(const struct tp_function *function, troupe_error *err);
 
-/* The types of the results of a graph node, an op's or a call of `callee`, whose inputs are in
+/* The types of the results of a graph node, an op's (callee is NULL) or a call, whose inputs are in
  * the body; they lie in body->types.results until the next time. */
 troupe_status tp_body_infer(struct tp_body *body, const struct tp_node *node,
                             const struct tp_function *callee,

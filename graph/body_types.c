@@ -94,7 +94,7 @@ troupe_status tp_body_infer(struct tp_body *body, const struct tp_node *node,
     TP_TRY(inputs_room(&body->types, node->n_inputs, err));
     TP_TRY(results_room(&body->types, node->n_results, err));
     const troupe_status status =
-        node->op ? infer_op(body, node, err) : infer_call(body, node, callee, err);
+        callee ? infer_call(body, node, callee, err) : infer_op(body, node, err);
     if (status < 0) tp_body_name_dims(body->function, err);
     return status;
 }
