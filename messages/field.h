@@ -37,6 +37,7 @@ struct tp_field_row {
     size_t size;
     void (*drop)(void *field); /* NULL: holds nothing */
     void (*show)(const void *field, struct tp_text *out);
+    bool (*equal)(const void *a, const void *b); /* what they hold, too */
 };
 extern const struct tp_field_row tp_field_rows[TP_FIELD_TYPES];
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * messages/message.c - make, show and let go of any message: loops over its kind's fields.
+ * messages/message.c - make, compare, show and let go of any message: loops over its kind's
+ * fields.
  */
 #include "messages/message.h"
 
@@ -55,13 +56,6 @@ const bool tp_kind_owns[TP_KINDS] = {
 #include "messages/kinds.def"
 };
 
-#define BODY offsetof(struct tp_message, call)
-
-static char *body(struct tp_message *message)
-{
-    return (char *)message + BODY;
-}
-
 troupe_status tp_message_new(struct tp_message **out, enum tp_kind kind, troupe_error *err)
 {
     struct tp_message *message = tp_alloc(sizeof *message);
@@ -77,8 +71,19 @@ void tp_message_destroy(struct tp_message **at)
     *at = NULL;
     if (!message) return;
     for (const struct tp_field *f = tp_kind_fields(message->kind); f->name; f++)
-        if (tp_field_rows[f->type].drop) tp_field_rows[f->type].drop(body(message) + f->offset);
+        if (tp_field_rows[f->type].drop)
+            tp_field_rows[f->type].drop((char *)message + TP_BODY + f->offset);
     if (!message->fixed) tp_free(message);
+}
+
+bool tp_message_equal(const struct tp_message *a, const struct tp_message *b)
+{
+    if (a->kind != b->kind) return false;
+    for (const struct tp_field *f = tp_kind_fields(a->kind); f->name; f++)
+        if (!tp_field_rows[f->type].equal((const char *)a + TP_BODY + f->offset,
+                                          (const char *)b + TP_BODY + f->offset))
+            return false;
+    return true;
 }
 
 void tp_message_show(const struct tp_message *message, struct tp_text *out)
@@ -86,6 +91,6 @@ void tp_message_show(const struct tp_message *message, struct tp_text *out)
     tp_text_add(out, "%s", tp_kind_name(message->kind));
     for (const struct tp_field *f = tp_kind_fields(message->kind); f->name; f++) {
         tp_text_add(out, " %s=", f->name);
-        tp_field_rows[f->type].show((const char *)message + BODY + f->offset, out);
+        tp_field_rows[f->type].show((const char *)message + TP_BODY + f->offset, out);
     }
 }

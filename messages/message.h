@@ -47,6 +47,14 @@ struct tp_field {
     enum tp_field_type type;
     size_t offset; /* in the kind's struct */
 };
+/* Where the kind's struct starts, and bytes for the largest. */
+#define TP_BODY      offsetof(struct tp_message, call)
+#define TP_BODY_SIZE (sizeof(struct tp_message) - TP_BODY)
+static inline void *tp_message_body(struct tp_message *message)
+{
+    return (char *)message + TP_BODY;
+}
+
 const struct tp_field *tp_kind_fields(enum tp_kind kind);
 const char *tp_kind_name(enum tp_kind kind); /* "SHARD_DONE" */
 const char *tp_kind_doc(enum tp_kind kind);
@@ -70,6 +78,8 @@ static inline void tp_message_drop(struct tp_message *message)
     if (message && (!message->fixed || tp_kind_owns[message->kind]))
         tp_message_destroy(&message);
 }
+/* Of one kind, with equal fields. */
+bool tp_message_equal(const struct tp_message *a, const struct tp_message *b);
 /* "SHARD_DONE shard=1 derived=no error=INVALID: ..." for traces and failures of tests. */
 void tp_message_show(const struct tp_message *message, struct tp_text *out);
 
