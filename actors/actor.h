@@ -37,6 +37,7 @@ struct tp_role {
     /* For an actor that only its owner runs (a caller's inbox): called instead of making it
      * runnable, by any thread. */
     void (*mail)(struct tp_actor *self, struct tp_seat *seat);
+    bool shared; /* calls of several callers may wait for it, whatever its group */
 };
 
 #define TP_ASLEEP ((struct tp_message *)1)

@@ -7,17 +7,19 @@
  * the shards with their frames, the edges, the results; the caller keeps it for the next call
  * of the same instance.
  *
- *   caller --(start)--> rendezvous --CALL--> coordinator --CALL--> rendezvous       unless the
- * caller knows the instance rendezvous --SHARD_RUN--> each shard shard --TENSOR--> rendezvous
- * --TENSOR--> shard shard --SHARD_DONE--> rendezvous           the count; the first failure is
- * the cause rendezvous --STOP--> shard --SHARD_DONE--> rendezvous      after a failure, for
- * each that has not worked rendezvous --CALL_DONE--> caller           once, when every shard
- * has stopped
+ *   caller --> rendezvous --CALL--> coordinator --CALL--> rendezvous
+ *                                              unless the caller knows the instance
+ *   rendezvous --SHARD_RUN--> each shard
+ *   shard --TENSOR--> rendezvous --TENSOR--> shard
+ *   shard --SHARD_DONE--> rendezvous           the count; the first failure is the cause
+ *   rendezvous --STOP--> shard --SHARD_DONE--> rendezvous
+ *                                              after a failure, for each that has not worked
+ *   rendezvous --CALL_DONE--> caller           once, when every shard has stopped
  *
  * Why a call's memory can be used again after CALL_DONE: a shard that worked took all its
  * edges, so nothing is on its way to it, and SHARD_DONE is posted after its turn. A shard that
  * did not work answers STOP, which the rendezvous sent after all else; so its box is empty too.
- * Who cancels from outside pins the pending, and the caller waits for the pins.
+ * Who cancels from outside, or a deadline, pins the pending, and the caller waits for the pins.
  */
 #ifndef TP_ACTORS_CALL_H
 #define TP_ACTORS_CALL_H
@@ -71,7 +73,8 @@ struct tp_shard_actor {
 enum tp_shard_end {
     TP_END_NOT_YET,
     TP_END_WORKED,
-    TP_END_STOPPING, /* STOP was sent; its answer is awaited */
+    TP_END_STOPPING, /* STOP was sent */
+    TP_END_HALF,     /* one of the two messages that are to come has come: see on_shard_done */
     TP_END_STOPPED,
 };
 

@@ -16,8 +16,7 @@
 #include "base/clock.h"
 #include "base/fail.h"
 
-/* -- Being told
- * ------------------------------------------------------------------------------------- */
+/* -- Being told ---------------------------------------------------------------------------- */
 
 void tp_caller_signal(struct troupe_caller *caller)
 {
@@ -32,11 +31,22 @@ void tp_caller_signal(struct troupe_caller *caller)
 static void mail(struct tp_actor *self, struct tp_seat *by)
 {
     struct troupe_caller *caller = tp_container_of(self, struct troupe_caller, inbox);
+    if (by == caller->seat) return; /* its own thread, which settles before it goes away */
     tp_stage_unpark(by, caller->seat);
     tp_caller_signal(caller);
 }
 
 static const struct tp_role role = {.name = "caller", .mail = mail};
+
+void tp_caller_settle(struct troupe_caller *caller)
+{
+    struct tp_stage *stage = caller->seat->stage;
+    bool due = atomic_load_explicit(&caller->inbox.box, memory_order_seq_cst) != TP_ASLEEP;
+    bool work =
+        caller->seat->head ||
+        (!stage->workers && atomic_load_explicit(&stage->published, memory_order_seq_cst) > 0);
+    if (due || work) tp_caller_signal(caller);
+}
 
 /* Read the fd first, then say so, then look into the box: mail that comes in between is in the
  * box or signals again. */
@@ -45,12 +55,12 @@ static void calm(struct troupe_caller *caller)
     if (!atomic_load_explicit(&caller->signalled, memory_order_seq_cst)) return;
     uint64_t n;
     ssize_t got = read(atomic_load_explicit(&caller->fd, memory_order_relaxed), &n, sizeof n);
-    (void)got; /* nothing there: the writer is on its way, and the next dispatch reads it */
+    /* Nothing there: the writer is on its way, and the next dispatch reads it. */
+    if (got < 0) return;
     atomic_store_explicit(&caller->signalled, 0, memory_order_seq_cst);
 }
 
-/* -- Completions
- * ------------------------------------------------------------------------------------- */
+/* -- Completions --------------------------------------------------------------------------- */
 
 static void release_args(struct tp_pending *pending)
 {
@@ -118,31 +128,62 @@ static void make_report(struct tp_pending *pending)
     (void)!tp_report_make(pending, pending->report, NULL); /* without memory there is none */
 }
 
-static void call_back(struct troupe_caller *caller, struct tp_pending *pending)
+/* True while this thread is in a callback of any runtime's. Such a callback may start calls and
+ * cancel them, and nothing
+ * that waits: the work it would wait for may be runnable on this very thread. */
+static _Thread_local bool calling_back __attribute__((tls_model("initial-exec")));
+
+troupe_status tp_caller_enter(struct troupe_caller *caller, troupe_error *err)
+{
+    if (TP_UNLIKELY(calling_back)) return tp_fail(err, TROUPE_INVALID, "not in a callback");
+    if (TP_UNLIKELY(atomic_load_explicit(&caller->inside, memory_order_relaxed)))
+        return tp_fail(err, TROUPE_INVALID, "this caller is in use by another thread");
+    /* seq_cst, both: a close says that it closes, then looks who is inside */
+    atomic_store_explicit(&caller->inside, true, memory_order_seq_cst);
+    if (TP_LIKELY(!atomic_load_explicit(&caller->runtime->closing, memory_order_seq_cst)))
+        return TROUPE_OK;
+    atomic_store_explicit(&caller->inside, false, memory_order_release);
+    return tp_fail(err, TROUPE_CANCELLED, "the runtime is being closed");
+}
+
+bool tp_caller_calls_back(void)
+{
+    return calling_back;
+}
+
+void tp_caller_leave(struct troupe_caller *caller)
+{
+    atomic_store_explicit(&caller->inside, false, memory_order_release);
+}
+
+static void call_back(struct tp_pending *pending)
 {
     bool worked = !pending->error.code;
     size_t n = worked ? pending->block->instance->plan->body->n_results : 0;
     const troupe_tensor *const *results =
         n ? (const troupe_tensor *const *)pending->block->results : NULL;
-    caller->in_callback = true;
+    calling_back = true;
     pending->done(pending->arg, &pending->error, results, n);
-    caller->in_callback = false;
+    calling_back = false;
 }
 
 /* There was no memory for the call's block, but this caller holds some that it does not need
- * now: give it up and run the call after all. */
+ * now: give it up and let the
+ * rendezvous try once more. Not when its deadline has passed meanwhile: nobody would cancel it
+ * any more. */
 static bool try_again(struct troupe_caller *caller, struct tp_pending *pending)
 {
-    struct tp_block *block;
     if (pending->error.code != TROUPE_EXHAUSTED) return false;
     bool more =
         tp_known_shed(caller); /* also for the next call, when this one has run and failed */
-    if (!more || !pending->answer || pending->block || pending->profile) return false;
-    if (tp_block_new(pending->answer, caller->runtime->device_actors, &block, &pending->error) <
-        0)
+    if (!more || !pending->answer || pending->block) return false;
+    if (pending->timer.fire &&
+        !tp_timers_waits(caller->runtime->stage->timers, &pending->timer))
         return false;
-    tp_rendezvous_run(pending, caller->seat, block);
-    tp_stage_last_word(caller->seat);
+    struct tp_message *call = &pending->call;
+    tp_message_set(call, TP_CALL, 0);
+    call->call.pending = pending;
+    tp_post(caller->seat, &pending->actor, &call);
     return true;
 }
 
@@ -157,7 +198,7 @@ static void take_done(struct troupe_caller *caller, struct tp_pending *pending)
         pending->finished = true;
         return;
     }
-    call_back(caller, pending);
+    call_back(pending);
     tp_caller_release(caller, pending);
 }
 
@@ -177,8 +218,7 @@ size_t tp_caller_take(struct troupe_caller *caller)
     return n;
 }
 
-/* -- Waiting
- * ----------------------------------------------------------------------------------------- */
+/* -- Waiting ------------------------------------------------------------------------------- */
 
 static bool passed(uint64_t deadline_ns)
 {
@@ -210,12 +250,12 @@ bool tp_caller_wait(struct troupe_caller *caller, bool (*ended)(void *arg), void
         tp_stage_park(seat, &caller->inbox, deadline_ns);
     }
     be_counted(seat, false);
-    if (seat->head && tp_stage_leave(seat, caller)) tp_caller_signal(caller);
+    tp_stage_leave(seat, caller);
+    tp_caller_settle(caller);
     return in_time;
 }
 
-/* -- Cancelling, on any thread
- * ------------------------------------------------------------------------ */
+/* -- Cancelling, on any thread ------------------------------------------------------------- */
 
 struct tp_pending *tp_caller_slot(struct troupe_caller *caller, uint64_t call)
 {
@@ -242,45 +282,56 @@ static void post_cancel(struct tp_pending *pending, troupe_status code)
     if (stage->alarm) stage->alarm(pending->caller);
 }
 
-static void cancel_descendants(struct troupe_runtime *runtime, uint64_t parent,
-                               troupe_status code);
-
-/* Children in this caller, under the runtime's lock. A chain of parents is as deep as the user
- * made it: it has no circle, since a parent is older than its child. */
-static void cancel_children(struct troupe_caller *caller, uint64_t parent, troupe_status code)
+/* The call's parent is `root`, or is itself being cancelled. */
+static bool goes_along(struct troupe_runtime *runtime, uint64_t parent, uint64_t root)
 {
+    struct troupe_caller *caller = parent == root ? NULL : tp_runtime_caller(runtime, parent);
+    struct tp_pending *p = caller ? tp_caller_slot(caller, parent) : NULL;
+    if (!p) return parent == root;
+    return atomic_load_explicit(&p->id, memory_order_relaxed) == parent &&
+           (atomic_load_explicit(&p->word, memory_order_seq_cst) & 1) &&
+           atomic_load_explicit(&p->cancelling, memory_order_seq_cst);
+}
+
+/* True when it was found alive and is cancelled by this. Only a pin makes sure that it is still
+ * the same call. */
+static bool cancel_if_child(struct tp_pending *p, uint64_t root, troupe_status code)
+{
+    uint64_t word = atomic_load_explicit(&p->word, memory_order_seq_cst);
+    uint64_t parent = atomic_load_explicit(&p->parent, memory_order_relaxed);
+    if (!(word & 1) || !parent || atomic_load_explicit(&p->cancelling, memory_order_seq_cst))
+        return false;
+    if (!goes_along(p->caller->runtime, parent, root)) return false;
+    if (!tp_pending_pin(p, tp_word_generation(word))) return false;
+    post_cancel(p, code);
+    return true;
+}
+
+static bool cancel_in(struct troupe_caller *caller, uint64_t root, troupe_status code)
+{
+    bool any = false;
     for (uint32_t i = 0; i < TP_CHUNKS; i++) {
         struct tp_pending *chunk =
             atomic_load_explicit(&caller->chunks[i], memory_order_acquire);
-        if (!chunk) return;
-        for (uint32_t j = 0; j < TP_CHUNK; j++) {
-            struct tp_pending *p = &chunk[j];
-            uint64_t word = atomic_load_explicit(&p->word, memory_order_seq_cst);
-            if (!(word & 1) || atomic_load_explicit(&p->parent, memory_order_relaxed) != parent)
-                continue;
-            uint64_t child = atomic_load_explicit(&p->id, memory_order_relaxed);
-            /* Only a pin makes sure that it is still the same call. */
-            if (!tp_pending_pin(p, tp_word_generation(word))) continue;
-            post_cancel(p, code);
-            cancel_descendants(caller->runtime, child, code);
-        }
+        for (uint32_t j = 0; chunk && j < TP_CHUNK; j++)
+            any |= cancel_if_child(&chunk[j], root, code);
     }
+    return any;
 }
 
-static void cancel_descendants(struct troupe_runtime *runtime, uint64_t parent,
-                               troupe_status code)
-{
-    for (size_t i = 0; i < runtime->n_all; i++)
-        if (atomic_load_explicit(&runtime->all[i]->parents, memory_order_relaxed))
-            cancel_children(runtime->all[i], parent, code);
-}
-
+/* Children, and theirs, until there is no further one: without recursion, since a chain is as
+ * long as the user made it. */
 void tp_caller_cancel_children(struct troupe_runtime *runtime, uint64_t parent,
                                troupe_status code)
 {
-    if (!atomic_load_explicit(&runtime->parents, memory_order_relaxed)) return;
+    if (!atomic_load_explicit(&runtime->parents, memory_order_seq_cst)) return;
     tp_lock_take(&runtime->lock);
-    cancel_descendants(runtime, parent, code);
+    for (bool any = true; any;) {
+        any = false;
+        for (size_t i = 0; i < runtime->n_all; i++)
+            if (atomic_load_explicit(&runtime->all[i]->parents, memory_order_seq_cst))
+                any |= cancel_in(runtime->all[i], parent, code);
+    }
     tp_lock_drop(&runtime->lock);
 }
 
@@ -292,8 +343,7 @@ void tp_caller_cancel(struct troupe_caller *caller, uint64_t call, troupe_status
     tp_caller_cancel_children(caller->runtime, call, code);
 }
 
-/* -- Open, drain, destroy
- * ------------------------------------------------------------------------------ */
+/* -- Open, drain, destroy ------------------------------------------------------------------ */
 
 #define DRAIN_NS 1000000 /* between two looks at calls that have ended and are pinned */
 
@@ -360,8 +410,7 @@ void tp_caller_destroy(struct troupe_caller **at)
     tp_free(caller);
 }
 
-/* -- Faults, built on purpose (tests/mutants)
- * ------------------------------------------------------------ */
+/* -- Faults, built on purpose (tests/mutants) ---------------------------------------------- */
 
 #if defined(TP_MUTANT) && TP_MUTANT == 2
 void tp_caller_mutant_done(struct tp_pending *pending, struct tp_seat *seat)

@@ -58,8 +58,7 @@ struct troupe_caller {
     struct troupe_runtime *runtime;
     struct tp_seat *seat;
     uint32_t index; /* in the runtime's table; UINT32_MAX: troupe_run's, without numbers */
-    bool in_callback;
-    bool draining; /* it starts no calls any more */
+    bool draining;  /* it starts no calls any more */
     bool numbered;
     uint32_t n_slots, live;    /* slots made; calls in flight */
     struct tp_pending *free;   /* slots */
@@ -95,6 +94,10 @@ struct tp_start {
     troupe_done_fn *done;               /* NULL: sync */
     void *arg;
 };
+/* What of a start can be wrong before a slot is taken. Sets *options->report to NULL. */
+troupe_status tp_options_check(const troupe_call_options *options,
+                               troupe_error *err) TROUPE_MUST_CHECK;
+troupe_status tp_start_check(const struct tp_start *start, troupe_error *err) TROUPE_MUST_CHECK;
 /* Start a call. *out's slot is the call's until its callback has run, or, when sync, until
  * tp_caller_release. */
 troupe_status tp_caller_start(struct troupe_caller *caller, const struct tp_start *start,
@@ -103,12 +106,23 @@ troupe_status tp_caller_start(struct troupe_caller *caller, const struct tp_star
 void tp_caller_release(struct troupe_caller *caller, struct tp_pending *pending);
 /* Handle completions. How many callbacks ran. */
 size_t tp_caller_take(struct troupe_caller *caller);
+/* The calling thread begins or ends to use the stage by this caller. Not OK: it is inside
+ * already or in a callback
+ * (INVALID), or the runtime is being closed (CANCELLED); then it has not begun. */
+troupe_status tp_caller_enter(struct troupe_caller *caller, troupe_error *err);
+void tp_caller_leave(struct troupe_caller *caller);
+/* This thread is in a callback. */
+bool tp_caller_calls_back(void);
 /* Work and sleep until `ended(arg)`; false: the deadline (tp_clock_ns; 0: none) passed first.
  */
 bool tp_caller_wait(struct troupe_caller *caller, bool (*ended)(void *arg), void *arg,
                     uint64_t deadline_ns);
-/* Make its fd readable if there is one and there is something that only its thread can do. */
+/* Make its fd readable, if there is one. Any thread. */
 void tp_caller_signal(struct troupe_caller *caller);
+/* Its thread goes away from the stage: make the fd readable when a callback is due, or work
+ * that waits for its next
+ * dispatch. */
+void tp_caller_settle(struct troupe_caller *caller);
 
 /* The slot of a call's number in this caller, or NULL. Any thread. */
 struct tp_pending *tp_caller_slot(struct troupe_caller *caller, uint64_t call);

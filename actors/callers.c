@@ -12,39 +12,38 @@
 #include "base/clock.h"
 #include "base/fail.h"
 
-/* -- The table
- * ------------------------------------------------------------------------------------------------
- */
+/* -- The table ----------------------------------------------------------------------------- */
 
-/* Under the lock. */
-static troupe_status register_caller(struct troupe_runtime *runtime,
-                                     struct troupe_caller *caller, troupe_error *err)
+/* There is room for one more, so that nothing is made in vain: a seat is never given back.
+ * Under the lock. */
+static troupe_status room_for_caller(struct troupe_runtime *runtime, bool numbered,
+                                     troupe_error *err)
 {
     unsigned n = atomic_load_explicit(&runtime->n_numbered, memory_order_relaxed);
-    if (caller->numbered && n == TP_CALLERS_MAX)
+    if (numbered && n == TP_CALLERS_MAX)
         return tp_fail(err, TROUPE_EXHAUSTED, "%d callers are open", TP_CALLERS_MAX);
-    TP_TRY(tp_grow(&runtime->all, runtime->n_all, &runtime->all_capacity, sizeof *runtime->all,
-                   err));
+    return tp_grow(&runtime->all, runtime->n_all, &runtime->all_capacity, sizeof *runtime->all,
+                   err);
+}
+
+static void register_caller(struct troupe_runtime *runtime, struct troupe_caller *caller)
+{
+    unsigned n = atomic_load_explicit(&runtime->n_numbered, memory_order_relaxed);
     runtime->all[runtime->n_all++] = caller;
-    if (!caller->numbered) return TROUPE_OK;
+    if (!caller->numbered) return;
     caller->index = n;
     /* release: pairs with tp_runtime_caller */
     atomic_store_explicit(&runtime->numbered[n], caller, memory_order_release);
     atomic_store_explicit(&runtime->n_numbered, n + 1, memory_order_release);
-    return TROUPE_OK;
 }
 
 static troupe_status new_caller(struct troupe_runtime *runtime, bool numbered,
                                 struct troupe_caller **out, troupe_error *err)
 {
-    struct troupe_caller *caller;
-    TP_TRY(tp_caller_new(runtime, numbered, &caller, err));
-    troupe_status status = register_caller(runtime, caller, err);
-    if (status < 0)
-        tp_caller_destroy(&caller);
-    else
-        *out = caller;
-    return status;
+    TP_TRY(room_for_caller(runtime, numbered, err));
+    TP_TRY(tp_caller_new(runtime, numbered, out, err));
+    register_caller(runtime, *out);
+    return TROUPE_OK;
 }
 
 /* A closed one is used again: its slots go on counting, so numbers stay unique. */
@@ -83,8 +82,7 @@ struct troupe_caller *tp_runtime_caller(troupe_runtime *runtime, uint64_t call)
     return atomic_load_explicit(&runtime->numbered[index], memory_order_acquire);
 }
 
-/* -- Threads in troupe_run
- * -------------------------------------------------------------------------------------- */
+/* -- Threads in troupe_run ----------------------------------------------------------------- */
 
 void tp_runtime_runner_ended(void *arg)
 {
@@ -108,7 +106,7 @@ troupe_status tp_runtime_runner(troupe_runtime *runtime, struct troupe_caller **
 }
 
 /* -- Admission: callers take quotas in steps, so that a call writes nothing that others write
- * ---------------------- */
+ * */
 
 bool tp_runtime_admit(struct troupe_caller *caller)
 {
@@ -136,23 +134,12 @@ void tp_runtime_admit_back(struct troupe_caller *caller)
     atomic_fetch_add_explicit(&caller->runtime->calls_left, step, memory_order_relaxed);
 }
 
-/* -- The public functions
- * ------------------------------------------------------------------------------------------ */
-
-static troupe_status check_use(const struct troupe_caller *caller, troupe_error *err)
-{
-    if (tp_runtime_forked(caller->runtime))
-        return tp_fail(err, TROUPE_INVALID,
-                       "the runtime belongs to the parent of this process");
-    return TROUPE_OK;
-}
+/* -- The public functions ------------------------------------------------------------------ */
 
 troupe_status troupe_caller_open(troupe_runtime *runtime, troupe_caller **out,
                                  troupe_error *err)
 {
-    if (tp_runtime_forked(runtime))
-        return tp_fail(err, TROUPE_INVALID,
-                       "the runtime belongs to the parent of this process");
+    TP_TRY(tp_runtime_check(runtime, err));
     return get_caller(runtime, true, out, err);
 }
 
@@ -164,7 +151,7 @@ troupe_status troupe_caller_close(troupe_caller **at)
         *at = NULL;
         return TROUPE_OK;
     }
-    if (caller->in_callback || atomic_load_explicit(&caller->inside, memory_order_relaxed))
+    if (tp_caller_calls_back() || atomic_load_explicit(&caller->inside, memory_order_relaxed))
         return TROUPE_INVALID;
     *at = NULL;
     tp_caller_drain(caller);
@@ -176,9 +163,9 @@ troupe_status troupe_caller_close(troupe_caller **at)
  * dispatch or wait. */
 static void leave_start(struct troupe_caller *caller)
 {
-    struct tp_seat *seat = caller->seat;
-    if (!seat->head || atomic_load_explicit(&caller->inside, memory_order_relaxed)) return;
-    if (tp_stage_offer(seat)) tp_caller_signal(caller);
+    if (atomic_load_explicit(&caller->inside, memory_order_relaxed)) return;
+    if (caller->seat->head) tp_stage_offer(caller->seat, caller);
+    tp_caller_settle(caller);
 }
 
 troupe_status troupe_caller_call(troupe_caller *caller, const troupe_function *function,
@@ -188,8 +175,9 @@ troupe_status troupe_caller_call(troupe_caller *caller, const troupe_function *f
 {
     const struct tp_start start = {function, args, n_args, options, done, arg};
     struct tp_pending *pending;
-    TP_TRY(check_use(caller, err));
+    TP_TRY(tp_runtime_check(caller->runtime, err));
     if (!done) return tp_fail(err, TROUPE_INVALID, "a call without a function to tell its end");
+    TP_TRY(tp_start_check(&start, err));
     troupe_status status = tp_caller_start(caller, &start, &pending, err);
     if (status) return status;
     if (out_call) *out_call = atomic_load_explicit(&pending->id, memory_order_relaxed);
@@ -206,33 +194,30 @@ int troupe_caller_fd(const troupe_caller *caller)
     fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (fd < 0) return -1;
     atomic_store_explicit(&mine->fd, fd, memory_order_seq_cst);
-    if (mine->seat->head ||
-        atomic_load_explicit(&mine->inbox.box, memory_order_seq_cst) != TP_ASLEEP)
-        tp_caller_signal(mine);
+    tp_caller_settle(mine);
     return fd;
 }
 
-/* A dispatch is over: what is left to do here makes the fd readable again. */
-static void leave_dispatch(struct troupe_caller *caller)
+/* Without workers all the work that there is; with them only what was left here, and what is
+ * long is for them. */
+static bool work(struct troupe_caller *caller)
 {
-    bool left = caller->seat->head && tp_stage_leave(caller->seat, caller);
-    if (left || atomic_load_explicit(&caller->inbox.box, memory_order_seq_cst) != TP_ASLEEP)
-        tp_caller_signal(caller);
+    struct tp_seat *seat = caller->seat;
+    if (!seat->stage->workers) return tp_stage_turn(seat, caller, true);
+    if (seat->head) tp_stage_offer(seat, caller);
+    return seat->head && tp_stage_turn(seat, caller, false);
 }
 
 troupe_status troupe_caller_dispatch(troupe_caller *caller)
 {
-    struct tp_seat *seat = caller->seat;
-    TP_TRY(check_use(caller, NULL));
-    if (caller->in_callback) return TROUPE_INVALID;
-    atomic_store_explicit(&caller->inside, true, memory_order_seq_cst);
+    TP_TRY(tp_runtime_check(caller->runtime, NULL));
+    TP_TRY(tp_caller_enter(caller, NULL));
     size_t n = tp_caller_take(caller);
-    /* What was there when it began; without workers everything, since nobody else does it. */
-    while (tp_stage_turn(seat, caller, !seat->stage->workers))
+    while (work(caller))
         n += tp_caller_take(caller);
     n += tp_caller_take(caller);
-    leave_dispatch(caller);
-    atomic_store_explicit(&caller->inside, false, memory_order_release);
+    tp_caller_settle(caller);
+    tp_caller_leave(caller);
     return n ? TROUPE_OK : TROUPE_PENDING;
 }
 
@@ -261,26 +246,26 @@ static troupe_status await(struct troupe_caller *caller, uint64_t call, struct a
     out->generation = tp_call_generation(call);
     out->pending = tp_call_caller(call) == caller->index ? tp_caller_slot(caller, call) : NULL;
     if (!out->pending) return TROUPE_NOT_FOUND;
-    uint64_t now =
-        tp_word_generation(atomic_load_explicit(&out->pending->word, memory_order_relaxed));
-    return out->generation && now >= out->generation ? TROUPE_OK : TROUPE_NOT_FOUND;
+    uint64_t word = atomic_load_explicit(&out->pending->word, memory_order_relaxed);
+    uint64_t now = tp_word_generation(word);
+    bool given = now > out->generation || (now == out->generation && (word & 1));
+    return out->generation && given ? TROUPE_OK : TROUPE_NOT_FOUND;
 }
 
 troupe_status troupe_caller_wait(troupe_caller *caller, uint64_t call, int timeout_ms)
 {
     struct awaited awaited = {0};
-    TP_TRY(check_use(caller, NULL));
-    if (caller->in_callback) return TROUPE_INVALID;
-    TP_TRY(await(caller, call, &awaited));
+    TP_TRY(tp_runtime_check(caller->runtime, NULL));
+    TP_TRY(tp_caller_enter(caller, NULL));
+    troupe_status status = await(caller, call, &awaited);
     uint64_t deadline = timeout_ms < 0 ? 0 : tp_clock_ns() + (uint64_t)timeout_ms * 1000000 + 1;
-    atomic_store_explicit(&caller->inside, true, memory_order_seq_cst);
-    bool in_time = tp_caller_wait(caller, has_ended, &awaited, deadline);
-    atomic_store_explicit(&caller->inside, false, memory_order_release);
+    bool in_time = status || tp_caller_wait(caller, has_ended, &awaited, deadline);
+    tp_caller_leave(caller);
+    if (status) return status;
     return in_time ? TROUPE_OK : TROUPE_PENDING;
 }
 
-/* -- The runtime's own caller
- * ----------------------------------------------------------------------------------------- */
+/* -- The runtime's own caller -------------------------------------------------------------- */
 
 troupe_status troupe_call(troupe_runtime *runtime, const troupe_function *function,
                           const troupe_tensor *const *args, size_t n_args,

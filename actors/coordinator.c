@@ -43,8 +43,7 @@ struct tp_coordinator {
     atomic_int flights;
 };
 
-/* -- Entries
- * ---------------------------------------------------------------------------------------- */
+/* -- Entries ------------------------------------------------------------------------------- */
 
 static struct tp_entry *find_entry(struct tp_coordinator *c, const uint64_t key[2])
 {
@@ -118,8 +117,7 @@ static void keep_instance(struct tp_entry *entry, struct tp_instance **instance)
     *instance = NULL;
 }
 
-/* -- Answers
- * ------------------------------------------------------------------------------------------ */
+/* -- Answers ------------------------------------------------------------------------------- */
 
 /* The call is the rendezvous's again. */
 static void answer(struct tp_pending *pending, struct tp_seat *seat,
@@ -182,8 +180,7 @@ static void serve(struct tp_coordinator *c, struct tp_entry *entry, struct tp_pe
     LL_APPEND(entry->waiters, pending);
 }
 
-/* -- Handlers
- * ------------------------------------------------------------------------------------------ */
+/* -- Handlers ------------------------------------------------------------------------------ */
 
 static troupe_status on_call(struct tp_actor *self, struct tp_seat *seat,
                              struct tp_message **message, troupe_error *err)
@@ -290,8 +287,7 @@ static const struct tp_role role = {
         },
 };
 
-/* -- New, destroy
- * ---------------------------------------------------------------------------------------- */
+/* -- New, destroy -------------------------------------------------------------------------- */
 
 troupe_status tp_coordinator_new(struct tp_coordinator **out, struct tp_device *const *devices,
                                  size_t max_plans, troupe_error *err)

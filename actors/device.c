@@ -8,12 +8,12 @@
 
 #define AGE_OF_A_PRIORITY 16 /* passed over so often counts as one priority higher */
 
-/* -- Permits, on any thread
- * ---------------------------------------------------------------------- */
+/* -- Permits, on any thread ---------------------------------------------------------------- */
 
 static bool take_free(struct tp_device_actor *device)
 {
-    int n = atomic_load_explicit(&device->free, memory_order_relaxed);
+    /* seq_cst: the device looks here after it has counted who waits */
+    int n = atomic_load_explicit(&device->free, memory_order_seq_cst);
     while (n > 0)
         if (atomic_compare_exchange_weak_explicit(&device->free, &n, n - 1,
                                                   memory_order_seq_cst, memory_order_relaxed))
@@ -40,7 +40,7 @@ static bool claim(atomic_int *permit, int to)
 {
     int idle = TP_PERMIT_IDLE;
     return atomic_compare_exchange_strong_explicit(permit, &idle, to, memory_order_seq_cst,
-                                                   memory_order_relaxed);
+                                                   memory_order_seq_cst);
 }
 
 bool tp_permit_take(struct tp_device_actor *device, struct tp_seat *seat)
@@ -68,8 +68,7 @@ void tp_permit_drop(struct tp_device_actor *device, struct tp_seat *seat)
     if (claim(permit, TP_PERMIT_NONE)) give_free(device, seat);
 }
 
-/* -- The actor
- * ------------------------------------------------------------------------------------ */
+/* -- The actor ----------------------------------------------------------------------------- */
 
 /* A permit that a seat holds and does not use. */
 static bool take_idle(struct tp_device_actor *device)
@@ -117,9 +116,10 @@ static troupe_status on_want(struct tp_actor *self, struct tp_seat *seat,
     (void)err;
     struct tp_device_actor *device = tp_container_of(self, struct tp_device_actor, actor);
     struct tp_wait *wait = (*message)->want.shard, **end = &device->waits;
+    wait->priority = (*message)->want.priority;
+    *message = NULL; /* once it is granted, its memory is used again at once */
     while (*end)
         end = &(*end)->next;
-    wait->priority = (*message)->want.priority;
     wait->passed_over = 0;
     wait->next = NULL;
     *end = wait;

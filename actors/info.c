@@ -26,9 +26,7 @@ troupe_status troupe_version_check(int major, int minor, troupe_error *err)
                    major, minor, troupe_version());
 }
 
-/* -- Devices
- * --------------------------------------------------------------------------------------------
- */
+/* -- Devices ------------------------------------------------------------------------------- */
 
 size_t troupe_devices(const troupe_runtime *runtime)
 {
@@ -77,8 +75,7 @@ troupe_status troupe_device_fail_at(troupe_runtime *runtime, const char *device,
     return TROUPE_OK;
 }
 
-/* -- Statistics
- * ------------------------------------------------------------------------------------------ */
+/* -- Statistics ---------------------------------------------------------------------------- */
 
 static void add_callers(const troupe_runtime *runtime, troupe_statistics *out)
 {
@@ -107,6 +104,7 @@ static void add_seats(const struct tp_stage *stage, troupe_statistics *out)
 
 void troupe_statistics_get(const troupe_runtime *runtime, troupe_statistics *out)
 {
+    if (tp_runtime_forked(runtime)) return; /* its lock may be held for ever */
     struct tp_coordinator_figures figures = tp_coordinator_figures(runtime->coordinator);
     if (out->size < sizeof *out) return;
     *out = (troupe_statistics){
@@ -119,9 +117,7 @@ void troupe_statistics_get(const troupe_runtime *runtime, troupe_statistics *out
     add_seats(runtime->stage, out);
 }
 
-/* -- Log
- * ---------------------------------------------------------------------------------------------------
- */
+/* -- Log ----------------------------------------------------------------------------------- */
 
 void troupe_log_to(troupe_log_fn *fn, void *arg, troupe_level level)
 {

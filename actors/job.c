@@ -37,6 +37,7 @@ static troupe_status on_build(struct tp_actor *self, struct tp_seat *seat,
 
 static const struct tp_role role = {
     .name = "job",
+    .shared = true,
     .on = {[TP_BUILD] = on_build},
 };
 

@@ -14,8 +14,7 @@
 
 #define MAX_NODES 16000000 /* after inlining; about 3 GB of plan */
 
-/* -- Plans
- * -------------------------------------------------------------------------------------- */
+/* -- Plans --------------------------------------------------------------------------------- */
 
 static int kernel_of(void *arg, const struct tp_op *op, const char *device_type)
 {
@@ -101,8 +100,7 @@ void tp_plan_release(struct troupe_plan **at)
     tp_free(plan);
 }
 
-/* -- Instances
- * ----------------------------------------------------------------------------------- */
+/* -- Instances ----------------------------------------------------------------------------- */
 
 static troupe_status instance_arrays(struct tp_instance *instance, troupe_error *err)
 {

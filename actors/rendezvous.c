@@ -21,8 +21,7 @@ static struct tp_pending *pending_of(struct tp_actor *self)
     return tp_container_of(self, struct tp_pending, actor);
 }
 
-/* -- Pins
- * ------------------------------------------------------------------------------------------ */
+/* -- Pins ---------------------------------------------------------------------------------- */
 
 #define PIN 2u /* one pin in the word; bit 0: alive */
 
@@ -41,8 +40,7 @@ void tp_pending_unpin(struct tp_pending *pending)
     atomic_fetch_sub_explicit(&pending->word, PIN, memory_order_seq_cst);
 }
 
-/* -- The end
- * --------------------------------------------------------------------------------------- */
+/* -- The end ------------------------------------------------------------------------------- */
 
 static void tell_caller(struct tp_pending *pending, struct tp_seat *seat)
 {
@@ -84,8 +82,7 @@ static void leave(struct tp_pending *pending, struct tp_seat *seat)
     tell_caller(pending, seat);
 }
 
-/* -- Start
- * ------------------------------------------------------------------------------------------ */
+/* -- Start --------------------------------------------------------------------------------- */
 
 static void run_shard(struct tp_pending *pending, struct tp_seat *seat, uint32_t i)
 {
@@ -125,8 +122,7 @@ void tp_rendezvous_plan(struct tp_pending *pending, struct tp_seat *seat)
     tp_post(seat, tp_runtime_coordinator(pending->caller->runtime), &call);
 }
 
-/* -- Handlers, in the order of a call's life
- * ---------------------------------------------------------- */
+/* -- Handlers, in the order of a call's life ----------------------------------------------- */
 
 static troupe_status start_block(struct tp_pending *pending, struct tp_block **out,
                                  troupe_error *err)
@@ -139,7 +135,21 @@ static troupe_status start_block(struct tp_pending *pending, struct tp_block **o
     return TROUPE_OK;
 }
 
-/* The coordinator's answer. */
+/* The block could not be made before, and the caller has freed some memory. */
+static void retry(struct tp_pending *pending, struct tp_seat *seat)
+{
+    struct tp_block *block = NULL;
+    if (atomic_load_explicit(&pending->cancelling, memory_order_seq_cst)) {
+        set_early_error(&pending->error, pending, TROUPE_CANCELLED);
+        tell_caller(pending, seat);
+    } else if (!start_block(pending, &block, &pending->error)) {
+        tp_rendezvous_run(pending, seat, block);
+    } else {
+        tell_caller(pending, seat);
+    }
+}
+
+/* The coordinator's answer, or the caller's wish to try again. */
 static troupe_status on_call(struct tp_actor *self, struct tp_seat *seat,
                              struct tp_message **message, troupe_error *err)
 {
@@ -147,7 +157,9 @@ static troupe_status on_call(struct tp_actor *self, struct tp_seat *seat,
     struct tp_pending *pending = pending_of(self);
     struct tp_block *block = NULL;
     *message = NULL;
-    if (pending->state != TP_CALL_PLANNING)
+    if (pending->state == TP_CALL_ENDED)
+        retry(pending, seat);
+    else if (pending->state != TP_CALL_PLANNING)
         leave(pending, seat);
     else if (pending->answer && !start_block(pending, &block, &pending->error))
         tp_rendezvous_run(pending, seat, block);
@@ -218,6 +230,18 @@ static void shard_failed(struct tp_block *block, struct tp_seat *seat,
     if (first) stop_shards(block, seat);
 }
 
+/* What a shard's message says of its end. A shard that ends before it has seen STOP sends two,
+ * its own SHARD_DONE and the
+ * answer to STOP, and the answer may overtake: the first is posted after the shard's turn, when
+ * STOP may already make
+ * another thread run the shard. Both are waited for. */
+static enum tp_shard_end end_of(enum tp_shard_end before, const struct tp_shard_done *done)
+{
+    if (done->stopped && !done->again) return TP_END_STOPPED;
+    if (before == TP_END_NOT_YET) return TP_END_WORKED;
+    return before == TP_END_HALF ? TP_END_STOPPED : TP_END_HALF;
+}
+
 static troupe_status on_shard_done(struct tp_actor *self, struct tp_seat *seat,
                                    struct tp_message **message, troupe_error *err)
 {
@@ -226,15 +250,12 @@ static troupe_status on_shard_done(struct tp_actor *self, struct tp_seat *seat,
     struct tp_block *block = pending->block;
     const struct tp_shard_done *done = &(*message)->shard_done;
     uint8_t *how = &block->ends[done->shard];
-    bool stopped = done->stopped, worked = !done->code;
+    /* After this none is NOT_YET any more; its own shard is stopped, too, for what is on its
+     * way to it. */
     if (done->code && !done->derived) shard_failed(block, seat, done);
+    *how = (uint8_t)end_of(*how, done);
     if (!done->error) *message = NULL; /* it holds nothing */
-    if (stopped)
-        *how = TP_END_STOPPED;
-    else if (*how == TP_END_NOT_YET && worked)
-        *how = TP_END_WORKED;
-    else
-        return TROUPE_OK; /* its answer to STOP is still to come */
+    if (*how == TP_END_HALF) return TROUPE_OK;
 #if defined(TP_MUTANT) && TP_MUTANT == 2
     bool both = block->count.failures > 1;
     if (tp_count_ended(&block->count)) {

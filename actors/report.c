@@ -33,9 +33,7 @@ static const struct tp_partition *parts(const struct facts *facts)
     return facts->plan->partition;
 }
 
-/* -- Sums
- * --------------------------------------------------------------------------------------------------
- */
+/* -- Sums ---------------------------------------------------------------------------------- */
 
 static uint64_t shard_ticks(const struct tp_shard_actor *shard)
 {
@@ -67,9 +65,7 @@ static const char *value_name(const struct facts *facts, uint32_t value)
     return value == TP_NO_VALUE ? NULL : facts->plan->body->values[value].name;
 }
 
-/* -- Text
- * ---------------------------------------------------------------------------------------------------
- */
+/* -- Text ---------------------------------------------------------------------------------- */
 
 static void text_steps(const struct facts *facts, uint32_t shard, struct tp_text *out)
 {
@@ -134,9 +130,7 @@ static void make_text(const struct facts *facts, struct tp_text *out)
     text_profile(facts, out);
 }
 
-/* -- JSON
- * ---------------------------------------------------------------------------------------------------
- */
+/* -- JSON ---------------------------------------------------------------------------------- */
 
 static json_t *json_error(const struct facts *facts)
 {
@@ -209,9 +203,7 @@ static troupe_status make_json(const struct facts *facts, struct tp_text *out,
     return tp_json_write(root, out, err);
 }
 
-/* -- Make, share
- * ----------------------------------------------------------------------------------------------
- */
+/* -- Make, share --------------------------------------------------------------------------- */
 
 static bool worth_it(const struct facts *facts)
 {

@@ -14,9 +14,7 @@
 
 #define REASON_SIZE 512
 
-/* -- Make
- * ------------------------------------------------------------------------------------------------
- */
+/* -- Make ---------------------------------------------------------------------------------- */
 
 static troupe_status note_reasons(struct troupe_plan *plan, troupe_error *err)
 {
@@ -38,9 +36,8 @@ troupe_status troupe_plan_make(troupe_runtime *runtime, const troupe_function *f
 {
     TP_OWNED(tp_request_fini) struct tp_request request = {0};
     TP_OWNED(tp_plan_release) struct troupe_plan *plan = NULL;
-    if (tp_runtime_forked(runtime))
-        return tp_fail(err, TROUPE_INVALID,
-                       "the runtime belongs to the parent of this process");
+    TP_TRY(tp_runtime_check(runtime, err));
+    TP_TRY(tp_options_check(options, err));
     TP_TRY(tp_request_make(&request, runtime->devices, runtime->default_device, function,
                            options, err));
     TP_TRY(tp_plan_make(&request, &plan, err));
@@ -55,9 +52,7 @@ void troupe_plan_release(troupe_plan **plan)
     tp_plan_release(plan);
 }
 
-/* -- Look
- * --------------------------------------------------------------------------------------------------
- */
+/* -- Look ---------------------------------------------------------------------------------- */
 
 static const char *device_at(const struct troupe_plan *plan, uint32_t i)
 {
@@ -112,9 +107,7 @@ troupe_status troupe_plan_explain(const troupe_plan *plan, const char *node, cha
     return tp_place_explain(plan->body, &plan->env, plan->placement, i, out, err);
 }
 
-/* -- Text
- * ---------------------------------------------------------------------------------------------------
- */
+/* -- Text ---------------------------------------------------------------------------------- */
 
 struct type_text {
     char text[200];
@@ -224,9 +217,7 @@ static void show_text(const struct troupe_plan *plan, struct tp_text *out)
         tp_text_add(out, "%s  %s\n", i ? "" : "\nrelaxed\n", plan->placement->relaxations[i]);
 }
 
-/* -- JSON
- * ---------------------------------------------------------------------------------------------------
- */
+/* -- JSON ---------------------------------------------------------------------------------- */
 
 static json_t *json_typed(const char *name, const char *type)
 {
@@ -328,9 +319,7 @@ static troupe_status show_json(const struct troupe_plan *plan, struct tp_text *o
     return tp_json_write(root, out, err);
 }
 
-/* -- Graphviz
- * -------------------------------------------------------------------------------------------------
- */
+/* -- Graphviz ------------------------------------------------------------------------------ */
 
 /* A quoted string: names come from files. */
 static void dot_text(struct tp_text *out, const char *text)

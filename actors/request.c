@@ -12,8 +12,7 @@
 #include "base/fail.h"
 #include "tensor/tensor.h"
 
-/* -- Keys
- * --------------------------------------------------------------------------------------- */
+/* -- Keys ---------------------------------------------------------------------------------- */
 
 /* A text with its length before it, so that no two lists look alike; NULL differs from "". */
 static void add_text(XXH3_state_t *state, const char *text)
@@ -88,8 +87,7 @@ static void make_key(struct tp_request *r)
     finish(&state, r->key);
 }
 
-/* -- Names to devices
- * ---------------------------------------------------------------------------- */
+/* -- Names to devices ---------------------------------------------------------------------- */
 
 static troupe_status find_device(const struct tp_request *r, const char *text, const char *what,
                                  const char *name, uint32_t *out, troupe_error *err)

@@ -27,16 +27,17 @@ static void move_results(struct tp_block *block, troupe_tensor **results, size_t
     }
 }
 
-/* -- Without messages
- * --------------------------------------------------------------------------------- */
+/* -- Without messages ---------------------------------------------------------------------- */
 
-static troupe_status run_steps(struct tp_shard_actor *shard, struct tp_seat *seat,
+static troupe_status run_steps(struct troupe_caller *caller, struct tp_shard_actor *shard,
                                troupe_error *err)
 {
-    struct tp_timers *timers = seat->stage->timers;
     troupe_status status;
-    while ((status = tp_frame_run(&shard->frame, &shard->io, SLICE_NS, err)) == TROUPE_PENDING)
-        tp_timers_run(timers, seat);
+    while ((status = tp_frame_run(&shard->frame, &shard->io, SLICE_NS, err)) ==
+           TROUPE_PENDING) {
+        tp_timers_run(caller->seat->stage->timers, caller->seat);
+        tp_stage_hand_over(caller->seat, caller); /* deadlines of other calls */
+    }
     if (status < 0) tp_frame_clear(&shard->frame);
     return status;
 }
@@ -50,7 +51,7 @@ static troupe_status run_block(struct troupe_caller *caller, struct tp_block *bl
     troupe_error error;
     tp_count_start(&block->count, 1);
     tp_frame_start(&shard->frame, args, part->args);
-    troupe_status status = run_steps(shard, caller->seat, &error);
+    troupe_status status = run_steps(caller, shard, &error);
     tp_tally(&at->steps, shard->frame.ran);
     tp_permit_drop(shard->device, caller->seat);
     if (status < 0) tp_count_failed(&block->count, &error);
@@ -98,8 +99,7 @@ static troupe_status run_here(struct troupe_caller *caller, const struct tp_star
     return status;
 }
 
-/* -- As any call
- * ---------------------------------------------------------------------------------------- */
+/* -- As any call --------------------------------------------------------------------------- */
 
 static troupe_status run_started(struct troupe_caller *caller, const struct tp_start *start,
                                  troupe_tensor **results, size_t n_results, troupe_error *err)
@@ -115,18 +115,13 @@ static troupe_status run_started(struct troupe_caller *caller, const struct tp_s
     return status;
 }
 
-static troupe_status check(troupe_runtime *runtime, const struct tp_start *start,
-                           size_t n_results, troupe_error *err)
+static troupe_status check_results(const troupe_function *function, size_t n_results,
+                                   troupe_error *err)
 {
-    const struct tp_function *body = start->function->body;
-    (void)runtime;
-    if (start->n_args != body->n_args)
-        return tp_fail(err, TROUPE_INVALID, "function '%s' takes %u arguments, not %zu",
-                       body->name, body->n_args, start->n_args);
-    if (n_results != body->n_results)
-        return tp_fail(err, TROUPE_INVALID, "function '%s' gives %u results, not %zu",
-                       body->name, body->n_results, n_results);
-    return TROUPE_OK;
+    const struct tp_function *body = function->body;
+    if (n_results == body->n_results) return TROUPE_OK;
+    return tp_fail(err, TROUPE_INVALID, "function '%s' gives %u results, not %zu", body->name,
+                   body->n_results, n_results);
 }
 
 troupe_status troupe_run(troupe_runtime *runtime, const troupe_function *function,
@@ -136,17 +131,17 @@ troupe_status troupe_run(troupe_runtime *runtime, const troupe_function *functio
 {
     const struct tp_start start = {function, args, n_args, options, NULL, NULL};
     struct troupe_caller *caller;
-    if (TP_UNLIKELY(tp_runtime_forked(runtime)))
-        return tp_fail(err, TROUPE_INVALID,
-                       "the runtime belongs to the parent of this process");
-    TP_TRY(check(runtime, &start, n_results, err));
+    TP_TRY(tp_runtime_check(runtime, err));
+    TP_TRY(tp_start_check(&start, err));
+    TP_TRY(check_results(function, n_results, err));
     TP_TRY(tp_runtime_runner(runtime, &caller, err));
-    if (caller->in_callback || atomic_load_explicit(&caller->inside, memory_order_relaxed))
-        return tp_fail(err, TROUPE_INVALID, "troupe_run inside troupe_run");
-    atomic_store_explicit(&caller->inside, true, memory_order_seq_cst);
+    TP_TRY(tp_caller_enter(caller, err));
     troupe_status status =
         options ? TROUPE_PENDING : run_here(caller, &start, results, n_results, err);
     if (status == TROUPE_PENDING) status = run_started(caller, &start, results, n_results, err);
-    atomic_store_explicit(&caller->inside, false, memory_order_release);
+    /* A permit that was given back, deadlines that passed: what they made runnable is others'.
+     * */
+    if (TP_UNLIKELY(caller->seat->head != NULL)) tp_stage_leave(caller->seat, caller);
+    tp_caller_leave(caller);
     return status;
 }

@@ -19,8 +19,7 @@
 #define QUOTA_STEP 64
 #define CLOSE_NS   1000000 /* between two looks of a close at the flights that are left */
 
-/* -- The page that is empty in a forked child
- * ------------------------------------------------------------ */
+/* -- The page that is empty in a forked child ---------------------------------------------- */
 
 static troupe_status map_here(struct troupe_runtime *runtime, troupe_error *err)
 {
@@ -41,9 +40,13 @@ static void unmap_here(struct troupe_runtime *runtime)
     if (runtime->here) munmap((void *)runtime->here, (size_t)sysconf(_SC_PAGESIZE));
 }
 
-/* -- Devices
- * ----------------------------------------------------------------------------------------------
- */
+troupe_status tp_runtime_check(const struct troupe_runtime *runtime, troupe_error *err)
+{
+    if (TP_LIKELY(!tp_runtime_forked(runtime))) return TROUPE_OK;
+    return tp_fail(err, TROUPE_INVALID, "the runtime belongs to the parent of this process");
+}
+
+/* -- Devices ------------------------------------------------------------------------------- */
 
 static troupe_status make_devices(struct troupe_runtime *runtime,
                                   const struct tp_device_wish *wishes, size_t n,
@@ -111,9 +114,7 @@ static troupe_status open_devices(struct troupe_runtime *runtime, const troupe_o
     return set_default(runtime, &wishes[0], options->default_device, err);
 }
 
-/* -- Open
- * ---------------------------------------------------------------------------------------------------
- */
+/* -- Open ---------------------------------------------------------------------------------- */
 
 /* Without workers: work for a caller was published, and only its thread can do it. */
 static void alarm_caller(void *group)
@@ -127,8 +128,8 @@ static void alarm_caller(void *group)
 static int workers_of(const troupe_options *options)
 {
     int cpus = tp_thread_cpus();
-    int n = options->workers == TROUPE_AUTO ? cpus - 1 : options->workers;
-    return n < TP_WORKERS_MAX ? n : TP_WORKERS_MAX;
+    if (options->workers != TROUPE_AUTO) return options->workers;
+    return cpus - 1 < TP_WORKERS_MAX ? cpus - 1 : TP_WORKERS_MAX;
 }
 
 static troupe_status open_stage(struct troupe_runtime *runtime, const troupe_options *options,
@@ -147,6 +148,9 @@ static troupe_status open_stage(struct troupe_runtime *runtime, const troupe_opt
 
 static troupe_status check_options(const troupe_options *o, troupe_error *err)
 {
+    if (o->workers > TP_WORKERS_MAX)
+        return tp_fail(err, TROUPE_INVALID, "%d workers: there are at most %d", o->workers,
+                       TP_WORKERS_MAX);
     if (o->size < sizeof(troupe_options))
         return tp_fail(err, TROUPE_INVALID, "troupe_options.size is %zu, not %zu", o->size,
                        sizeof(troupe_options));
@@ -160,7 +164,8 @@ static void set_admission(struct troupe_runtime *runtime, size_t max_calls)
 {
     size_t n = max_calls ? max_calls : MAX_CALLS;
     atomic_init(&runtime->calls_left, n);
-    runtime->quota_step = n >= 16 * QUOTA_STEP ? QUOTA_STEP : 1;
+    size_t step = n / (2 * TP_SEATS_MAX); /* all seats together hold no more than half */
+    runtime->quota_step = step > QUOTA_STEP ? QUOTA_STEP : step ? (uint32_t)step : 1;
 }
 
 static troupe_status open_all(struct troupe_runtime *runtime, const troupe_options *options,
@@ -179,6 +184,8 @@ static troupe_status open_all(struct troupe_runtime *runtime, const troupe_optio
 
 static void free_all(struct troupe_runtime *runtime)
 {
+    tp_thread_key_drop(
+        &runtime->runners); /* threads that end from here on keep their hands off */
     /* A worker may still be on its way out of the post that told a caller of its last call. */
     if (runtime->stage) tp_stage_stop(runtime->stage);
     for (size_t i = 0; i < runtime->n_all; i++)
@@ -186,7 +193,6 @@ static void free_all(struct troupe_runtime *runtime)
     tp_free((void *)runtime->all);
     tp_coordinator_destroy(&runtime->coordinator);
     tp_stage_close(&runtime->stage);
-    tp_thread_key_drop(&runtime->runners);
     tp_free(runtime->device_actors);
     for (uint32_t i = 0; i < runtime->n_devices; i++)
         tp_device_destroy(&runtime->device[i]);
@@ -221,18 +227,22 @@ troupe_status troupe_open(troupe_runtime **out, const troupe_options *options,
     return tp_runtime_open(out, options, NULL, err);
 }
 
-/* -- Close
- * ---------------------------------------------------------------------------------------------------
- */
+/* -- Close --------------------------------------------------------------------------------- */
+
+/* One turn of what any caller's seat has kept. */
+static bool turn_somewhere(struct troupe_runtime *runtime)
+{
+    for (size_t i = 0; i < runtime->n_all; i++)
+        if (tp_stage_turn(runtime->all[i]->seat, runtime->all[i], true)) return true;
+    return false;
+}
 
 /* Planning that nobody waits for any more goes on to its end. */
 static void await_flights(struct troupe_runtime *runtime)
 {
     atomic_int *flights = tp_coordinator_flights(runtime->coordinator);
-    struct tp_seat *seat = runtime->main->seat;
     for (int n; (n = atomic_load_explicit(flights, memory_order_seq_cst)) > 0;)
-        if (!tp_stage_turn(seat, runtime->main, true))
-            tp_sleep_on(flights, n, tp_clock_ns() + CLOSE_NS);
+        if (!turn_somewhere(runtime)) tp_sleep_on(flights, n, tp_clock_ns() + CLOSE_NS);
 }
 
 /* A thread is in run, wait or dispatch, or this is a callback. */
@@ -255,7 +265,7 @@ troupe_status troupe_close(troupe_runtime **at)
         return TROUPE_OK;
     }
     bool before = atomic_exchange_explicit(&runtime->closing, true, memory_order_seq_cst);
-    if (in_use(runtime)) {
+    if (tp_caller_calls_back() || in_use(runtime)) {
         atomic_store_explicit(&runtime->closing, before, memory_order_seq_cst);
         return TROUPE_INVALID;
     }

@@ -42,6 +42,10 @@ static inline bool tp_runtime_forked(const struct troupe_runtime *runtime)
     return !*runtime->here;
 }
 
+/* INVALID in a forked child. */
+troupe_status tp_runtime_check(const struct troupe_runtime *runtime,
+                               troupe_error *err) TROUPE_MUST_CHECK;
+
 static inline struct tp_actor *tp_runtime_coordinator(struct troupe_runtime *runtime)
 {
     return tp_coordinator_actor(runtime->coordinator);

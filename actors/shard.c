@@ -3,13 +3,12 @@
  * actors/shard.c - the actor that runs one shard of one call: a child of its device, a bounded
  * turn at a time.
  *
- *   IDLE --SHARD_RUN--> steps --+--> WAITS --TENSOR--> steps           for an edge
- *                               +--> READY --TURN--> steps             the turn's time is over
- *                               +--> ASKED --GRANT--> steps            before steps, when all
- * permits are out
- *                               '--> ENDED                             SHARD_DONE
- *   STOP: WAITS -> ENDED at once; READY -> ENDED at its turn; ASKED -> LEAVING --WITHDRAWN-->
- * ENDED; ENDED answers.
+ *   IDLE --SHARD_RUN--> steps --+--> WAITS --TENSOR--> steps    for an edge
+ *                               +--> READY --TURN--> steps      the turn's time is over
+ *                               +--> ASKED --GRANT--> steps     all permits were out
+ *                               '--> ENDED                      SHARD_DONE
+ *   STOP: WAITS -> ENDED at once; READY -> ENDED at its turn;
+ *         ASKED -> LEAVING --WITHDRAWN--> ENDED; ENDED answers
  */
 #include "actors/call.h"
 #include "actors/caller.h"
@@ -30,8 +29,7 @@ static struct tp_shard_actor *shard_of(struct tp_actor *self)
     return tp_container_of(self, struct tp_shard_actor, actor);
 }
 
-/* -- The end
- * --------------------------------------------------------------------------------------- */
+/* -- The end ------------------------------------------------------------------------------- */
 
 /* The failure goes along in full if there is memory for it, else as its code. */
 static troupe_error *copy_error(const troupe_error *error)
@@ -62,8 +60,7 @@ static void end_stopped(struct tp_shard_actor *shard, struct tp_seat *seat)
     end(shard, seat, &stopped);
 }
 
-/* -- Steps
- * ----------------------------------------------------------------------------------------- */
+/* -- Steps --------------------------------------------------------------------------------- */
 
 static void send(struct tp_io *io, uint32_t edge, troupe_tensor **value)
 {
@@ -133,6 +130,7 @@ static void run_steps(struct tp_shard_actor *shard, struct tp_seat *seat)
         shard->state = TP_SHARD_WAITS;
     else
         yield_turn(shard, seat);
+    if (status == TROUPE_PENDING) tp_timers_run(seat->stage->timers, seat);
 }
 
 static void ask(struct tp_shard_actor *shard, struct tp_seat *seat)
@@ -159,8 +157,7 @@ static void go(struct tp_shard_actor *shard, struct tp_seat *seat)
         ask(shard, seat);
 }
 
-/* -- Handlers, in the order of a call's life
- * --------------------------------------------------------- */
+/* -- Handlers, in the order of a call's life ----------------------------------------------- */
 
 static troupe_status on_run(struct tp_actor *self, struct tp_seat *seat,
                             struct tp_message **message, troupe_error *err)
@@ -209,6 +206,7 @@ static void answer_stop(struct tp_shard_actor *shard, struct tp_seat *seat)
     tp_message_set(answer, TP_SHARD_DONE, 0);
     answer->shard_done.shard = shard->index;
     answer->shard_done.derived = answer->shard_done.stopped = true;
+    answer->shard_done.again = true;
     answer->shard_done.code = TROUPE_CANCELLED;
     tp_post_last(seat, &shard->block->pending->actor, &answer);
 }

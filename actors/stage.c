@@ -25,8 +25,7 @@
 #define PAUSE_NS  1000000 /* without shareable work for so long, the credit is lost */
 #define LEAVE_MAX 64      /* short turns that a leaving thread runs at most */
 
-/* -- Mail
- * -------------------------------------------------------------------------------------- */
+/* -- Mail ---------------------------------------------------------------------------------- */
 
 static void enqueue(struct tp_seat *seat, struct tp_actor *actor)
 {
@@ -77,7 +76,7 @@ void tp_post_outside(struct tp_stage *stage, struct tp_actor *to, struct tp_mess
         tp_rehearsal_post(stage->rehearsal, NULL, to, m);
     } else if (put(to, m)) {
         to->estimate = estimate;
-        tp_stage_publish(stage, NULL, to, true);
+        tp_stage_publish(stage, NULL, to);
     }
 }
 
@@ -104,8 +103,7 @@ void tp_stage_last_word(struct tp_seat *seat)
     }
 }
 
-/* -- Turns
- * ------------------------------------------------------------------------------------- */
+/* -- Turns --------------------------------------------------------------------------------- */
 
 static void dead_letter(const struct tp_actor *actor, const struct tp_message *message)
 {
@@ -157,8 +155,7 @@ static void run_turn(struct tp_seat *seat, struct tp_actor *actor)
     end_turn(seat, actor);
 }
 
-/* -- Sharing
- * ----------------------------------------------------------------------------------- */
+/* -- Sharing ------------------------------------------------------------------------------- */
 
 /* Count `work` that could have been shared with a sleeper; true when it has come to the price
  * of a wake. */
@@ -173,18 +170,16 @@ static bool earn(struct tp_seat *seat, uint64_t work)
     return true;
 }
 
-enum share { KEEP, SHARE, SHARE_AND_WAKE };
-
-static enum share judge(struct tp_seat *seat, const struct tp_actor *mine,
-                        const struct tp_actor *other)
+static bool judge(struct tp_seat *seat, const struct tp_actor *mine,
+                  const struct tp_actor *other)
 {
     const struct tp_stage *stage = seat->stage;
-    if (other->estimate < HOT_NS) return KEEP;
-    if (atomic_load_explicit(&stage->spinning, memory_order_relaxed) > 0) return SHARE_AND_WAKE;
+    if (other->estimate < HOT_NS) return false;
+    if (atomic_load_explicit(&stage->spinning, memory_order_relaxed) > 0) return true;
     if (!atomic_load_explicit(&stage->idle, memory_order_relaxed))
-        return other->estimate > LONG_NS && stage->workers ? SHARE : KEEP;
+        return other->estimate > LONG_NS && stage->workers;
     uint64_t work = mine->estimate < other->estimate ? mine->estimate : other->estimate;
-    return work > WAKE_NS || earn(seat, work) ? SHARE_AND_WAKE : KEEP;
+    return work > WAKE_NS || earn(seat, work);
 }
 
 /* `mine` runs next and takes a while: give others of the queue away where that pays. */
@@ -194,16 +189,15 @@ static void share(struct tp_seat *seat, const struct tp_actor *mine)
     seat->head = seat->tail = NULL;
     for (struct tp_actor *next; actor; actor = next) {
         next = actor->next;
-        enum share verdict = judge(seat, mine, actor);
-        if (verdict == KEEP)
-            enqueue(seat, actor);
+        if (judge(seat, mine, actor))
+            tp_stage_publish(seat->stage, seat, actor);
         else
-            tp_stage_publish(seat->stage, seat, actor, verdict == SHARE_AND_WAKE);
+            enqueue(seat, actor);
     }
 }
 
-void tp_stage_publish(struct tp_stage *stage, struct tp_seat *by, struct tp_actor *actor,
-                      bool wake)
+/* Who is not seen here as asleep, nor as looking, looks at `published` before it sleeps. */
+void tp_stage_publish(struct tp_stage *stage, struct tp_seat *by, struct tp_actor *actor)
 {
     struct tp_actor *old = atomic_load_explicit(&stage->inject, memory_order_relaxed);
     do
@@ -213,7 +207,7 @@ void tp_stage_publish(struct tp_stage *stage, struct tp_seat *by, struct tp_acto
     /* seq_cst: pairs with tp_stage_park, which announces itself before it looks at `published`
      */
     atomic_fetch_add_explicit(&stage->published, 1, memory_order_seq_cst);
-    if (wake && !atomic_load_explicit(&stage->spinning, memory_order_seq_cst))
+    if (!atomic_load_explicit(&stage->spinning, memory_order_seq_cst))
         tp_stage_wake_one(stage, by);
 }
 
@@ -223,33 +217,46 @@ static bool may_run(const struct tp_actor *actor, const void *group, bool others
     return others || !actor->group || actor->group == group || actor->estimate < LONG_NS;
 }
 
-/* Oldest first. Under fifo_busy. */
+/* Move what was published since to the end, oldest first. Under fifo_busy. */
 static void fill_fifo(struct tp_stage *stage)
 {
-    if (stage->fifo) return;
     /* acquire: pairs with the release in tp_stage_publish */
     struct tp_actor *list =
         atomic_exchange_explicit(&stage->inject, NULL, memory_order_acquire);
+    struct tp_actor *oldest = NULL, **end = &stage->fifo;
     for (struct tp_actor *next; list; list = next) {
         next = list->next;
-        list->next = stage->fifo;
-        stage->fifo = list;
+        list->next = oldest;
+        oldest = list;
     }
+    while (*end)
+        end = &(*end)->next;
+    *end = oldest;
 }
 
-/* The oldest, unless this thread may not run it: then it says so, and is left to the workers.
- * Under fifo_busy. */
+/* The oldest that this thread may run. What it may not run it leaves to the workers, and
+ * remembers that it did. Under fifo_busy. */
 static struct tp_actor *pop_published(struct tp_seat *seat, const void *group, bool others)
 {
     struct tp_stage *stage = seat->stage;
     fill_fifo(stage);
-    struct tp_actor *actor = stage->fifo;
-    if (!actor) return NULL;
-    seat->refused = !may_run(actor, group, others);
-    if (seat->refused) return NULL;
-    stage->fifo = actor->next;
-    atomic_fetch_sub_explicit(&stage->published, 1, memory_order_relaxed);
-    return actor;
+    for (struct tp_actor **at = &stage->fifo; *at; at = &(*at)->next) {
+        struct tp_actor *actor = *at;
+        if (!may_run(actor, group, others)) continue;
+        *at = actor->next;
+        atomic_fetch_sub_explicit(&stage->published, 1, memory_order_relaxed);
+        return actor;
+    }
+    seat->refused = stage->fifo != NULL;
+    return NULL;
+}
+
+/* Something is published and nobody looks: wake someone. */
+static void pass_on(struct tp_stage *stage, struct tp_seat *seat)
+{
+    if (atomic_load_explicit(&stage->published, memory_order_seq_cst) > 0 &&
+        !atomic_load_explicit(&stage->spinning, memory_order_seq_cst))
+        tp_stage_wake_one(stage, seat);
 }
 
 static struct tp_actor *take_published(struct tp_seat *seat, const void *group, bool others)
@@ -260,15 +267,11 @@ static struct tp_actor *take_published(struct tp_seat *seat, const void *group, 
     if (atomic_exchange_explicit(&stage->fifo_busy, 1, memory_order_acquire)) return NULL;
     struct tp_actor *actor = pop_published(seat, group, others);
     atomic_store_explicit(&stage->fifo_busy, 0, memory_order_release);
-    /* More is there and nobody looks: pass the wake on. */
-    if (actor && atomic_load_explicit(&stage->published, memory_order_seq_cst) > 0 &&
-        !atomic_load_explicit(&stage->spinning, memory_order_seq_cst))
-        tp_stage_wake_one(stage, seat);
+    if (actor || seat->refused) pass_on(stage, seat);
     return actor;
 }
 
-/* -- One turn of someone
- * ------------------------------------------------------------------------ */
+/* -- One turn of someone ------------------------------------------------------------------- */
 
 static struct tp_actor *next_here(struct tp_seat *seat)
 {
@@ -299,22 +302,6 @@ static bool worth_giving(struct tp_seat *seat, const struct tp_actor *actor)
     return earn(seat, actor->estimate);
 }
 
-bool tp_stage_offer(struct tp_seat *seat)
-{
-    if (seat->stage->rehearsal) return false;
-    if (!seat->stage->workers) return seat->head != NULL;
-    struct tp_actor *actor = seat->head;
-    seat->head = seat->tail = NULL;
-    for (struct tp_actor *next; actor; actor = next) {
-        next = actor->next;
-        if (worth_giving(seat, actor))
-            tp_stage_publish(seat->stage, seat, actor, true);
-        else
-            enqueue(seat, actor);
-    }
-    return seat->head != NULL;
-}
-
 /* Runnable actors of others must not wait for a thread that goes away. Without workers those of
  * its own calls wait for its next dispatch, and of another caller's that caller's thread is
  * told. */
@@ -322,17 +309,48 @@ static struct tp_actor *give_away(struct tp_seat *seat, struct tp_actor *actor,
                                   const void *group)
 {
     struct tp_stage *stage = seat->stage;
-    if (!stage->workers && actor->group == group) return actor;
-    tp_stage_publish(stage, seat, actor, true);
-    if (!stage->workers && stage->alarm) stage->alarm(actor->group);
+    if (!stage->workers && actor->group == group && !actor->role->shared) return actor;
+    tp_stage_publish(stage, seat, actor);
+    /* What is nobody's own can be done by this caller, too. */
+    if (!stage->workers && stage->alarm)
+        stage->alarm(actor->group ? actor->group : (void *)group);
     return NULL;
 }
 
-bool tp_stage_leave(struct tp_seat *seat, const void *group)
+void tp_stage_offer(struct tp_seat *seat, const void *group)
+{
+    if (seat->stage->rehearsal) return;
+    struct tp_actor *actor = seat->head;
+    seat->head = seat->tail = NULL;
+    for (struct tp_actor *next; actor; actor = next) {
+        next = actor->next;
+        if (!seat->stage->workers) {
+            if ((actor = give_away(seat, actor, group))) enqueue(seat, actor);
+        } else if (worth_giving(seat, actor)) {
+            tp_stage_publish(seat->stage, seat, actor);
+        } else {
+            enqueue(seat, actor);
+        }
+    }
+}
+
+void tp_stage_hand_over(struct tp_seat *seat, const void *group)
+{
+    struct tp_actor *kept = seat->head;
+    if (TP_LIKELY(!kept)) return;
+    seat->head = seat->tail = NULL;
+    for (struct tp_actor *next; kept; kept = next) {
+        next = kept->next;
+        struct tp_actor *mine = give_away(seat, kept, group);
+        if (mine) enqueue(seat, mine);
+    }
+}
+
+void tp_stage_leave(struct tp_seat *seat, const void *group)
 {
     struct tp_actor *kept = NULL, *last = NULL;
     int short_turns = 0;
-    if (seat->stage->rehearsal) return false;
+    if (seat->stage->rehearsal) return;
     for (struct tp_actor *actor; (actor = next_here(seat));) {
         bool run = actor->estimate < SHORT_NS && short_turns++ < LEAVE_MAX;
         if (run && (seat->stage->workers || actor->group != group)) {
@@ -349,11 +367,11 @@ bool tp_stage_leave(struct tp_seat *seat, const void *group)
     }
     seat->head = kept;
     seat->tail = last;
-    return kept != NULL;
+    /* Who published while this thread looked woke nobody. */
+    pass_on(seat->stage, seat);
 }
 
-/* -- Seats, open, close
- * ------------------------------------------------------------------------- */
+/* -- Seats, open, close -------------------------------------------------------------------- */
 
 static troupe_status add_seat(struct tp_stage *stage, struct tp_seat *seat, troupe_error *err)
 {
@@ -382,7 +400,7 @@ troupe_status tp_seat_new(struct tp_stage *stage, bool worker, struct tp_seat **
     seat->stage = stage;
     seat->worker = worker;
     seat->hits = 8;
-    seat->away = -1;
+    atomic_init(&seat->away, -1);
     seat->at = (struct tp_seat_device *)(seat + 1);
     troupe_status status = add_seat(stage, seat, err);
     if (status) {

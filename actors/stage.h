@@ -14,6 +14,8 @@
 #ifndef TP_ACTORS_STAGE_H
 #define TP_ACTORS_STAGE_H
 
+#include <sched.h>
+
 #include "actors/actor.h"
 #include "base/thread.h"
 
@@ -54,7 +56,8 @@ struct tp_seat {
     uint32_t tick;              /* turns, for what is done now and then */
     int index;                  /* in stage->seats */
     int hits;                   /* how well spinning paid, 0..8 */
-    int away;                   /* the CPU this worker was moved off, or -1 */
+    atomic_int away;            /* the CPU this worker was moved off, or -1; relaxed */
+    cpu_set_t cpus;             /* those that it began with */
     int thread_id;              /* of a worker, for its affinity; 0 otherwise */
     bool worker;
     bool
@@ -113,12 +116,14 @@ troupe_status tp_seat_new(struct tp_stage *stage, bool worker, struct tp_seat **
 /* Run one turn of an actor that is runnable here or published: of `group` or NULL's first and
  * always, of another only when `others` or when it is short. False: there was none. */
 bool tp_stage_turn(struct tp_seat *seat, const void *group, bool others);
-/* After calls were started: hand what is worth it to others. True: something is left for this
- * thread. */
-bool tp_stage_offer(struct tp_seat *seat);
+/* After calls were started: hand what is worth it to others. */
+void tp_stage_offer(struct tp_seat *seat, const void *group);
 /* Hand what is runnable here to others, since this thread goes away: what is short is run
- * first. Without workers what works for `group` stays. True: something stayed. */
-bool tp_stage_leave(struct tp_seat *seat, const void *group);
+ * first. Without workers what works for `group` stays. */
+void tp_stage_leave(struct tp_seat *seat, const void *group);
+/* Let others run what is runnable here, since this thread is in something long; nothing is run.
+ */
+void tp_stage_hand_over(struct tp_seat *seat, const void *group);
 /* Look for work for a short time. True: there may be some (or *inbox is not asleep). */
 bool tp_stage_spin(struct tp_seat *seat, const struct tp_actor *inbox);
 /* Sleep until there may be work, or *inbox (may be NULL) has mail, or deadline_ns passes (0:
@@ -126,9 +131,9 @@ bool tp_stage_spin(struct tp_seat *seat, const struct tp_actor *inbox);
 void tp_stage_park(struct tp_seat *seat, const struct tp_actor *inbox, uint64_t deadline_ns);
 /* Wake that seat if it sleeps. `by` may be NULL. */
 void tp_stage_unpark(struct tp_seat *by, struct tp_seat *seat);
-/* Let other threads take an actor that is runnable. by may be NULL. */
-void tp_stage_publish(struct tp_stage *stage, struct tp_seat *by, struct tp_actor *actor,
-                      bool wake);
+/* Let other threads take an actor that is runnable; one that sleeps is woken unless someone
+ * looks for work. by may be NULL. */
+void tp_stage_publish(struct tp_stage *stage, struct tp_seat *by, struct tp_actor *actor);
 
 /* A worker's life; stage_threads.c. */
 void *tp_stage_worker(void *seat);

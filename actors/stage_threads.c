@@ -62,23 +62,27 @@ bool tp_stage_spin(struct tp_seat *seat, const struct tp_actor *inbox)
         return false;
     /* seq_cst: pairs with tp_stage_publish, which wakes nobody while someone looks; who stops
      * looking parks, and there looks again after its announcement */
-    atomic_fetch_add_explicit(&stage->spinning, 1, memory_order_seq_cst);
+    bool takes = !seat->refused;
+    if (takes) atomic_fetch_add_explicit(&stage->spinning, 1, memory_order_seq_cst);
     bool hit = look(seat, inbox, (uint64_t)us * 1000);
-    atomic_fetch_sub_explicit(&stage->spinning, 1, memory_order_seq_cst);
+    if (takes) atomic_fetch_sub_explicit(&stage->spinning, 1, memory_order_seq_cst);
     if (seat->worker && hit) seat->hits = seat->hits > HITS_MAX - 2 ? HITS_MAX : seat->hits + 2;
     if (seat->worker && !hit && seat->hits) seat->hits--;
     return hit;
 }
 
 /* A woken worker often starts on its waker's CPU, and waits there until the waker is done: keep
- * it off. Never done to a thread that is not ours. */
+ * it off. Never done to a
+ * thread that is not ours. Two wakers may do it at once; either does. */
 static void keep_off(struct tp_seat *seat, int cpu)
 {
-    cpu_set_t set;
-    if (cpu < 0 || seat->away == cpu || !seat->thread_id) return;
-    if (sched_getaffinity(0, sizeof set, &set) || CPU_COUNT(&set) < 2) return;
+    cpu_set_t set = seat->cpus;
+    if (cpu < 0 || atomic_load_explicit(&seat->away, memory_order_relaxed) == cpu ||
+        !seat->thread_id)
+        return;
     CPU_CLR(cpu, &set);
-    if (!sched_setaffinity(seat->thread_id, sizeof set, &set)) seat->away = cpu;
+    if (CPU_COUNT(&set) && !sched_setaffinity(seat->thread_id, sizeof set, &set))
+        atomic_store_explicit(&seat->away, cpu, memory_order_relaxed);
 }
 
 void tp_stage_unpark(struct tp_seat *by, struct tp_seat *seat)
@@ -150,6 +154,7 @@ void *tp_stage_worker(void *arg)
     struct tp_seat *seat = arg;
     struct tp_stage *stage = seat->stage;
     seat->thread_id = (int)syscall(SYS_gettid);
+    if (sched_getaffinity(0, sizeof seat->cpus, &seat->cpus)) CPU_ZERO(&seat->cpus);
     seat->counted = true;
     atomic_fetch_add_explicit(&stage->active, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&stage->ready, 1, memory_order_release);

@@ -14,8 +14,7 @@
 
 #define GENERATION_LAST ((UINT64_C(1) << TP_GENERATION_BITS) - 1)
 
-/* -- Slots
- * ------------------------------------------------------------------------------------------ */
+/* -- Slots --------------------------------------------------------------------------------- */
 
 static troupe_status add_chunk(struct troupe_caller *caller, troupe_error *err)
 {
@@ -71,15 +70,14 @@ static void set_alive(struct troupe_caller *caller, struct tp_pending *pending, 
     atomic_store_explicit(&pending->id, number, memory_order_relaxed);
     atomic_store_explicit(&pending->parent, parent, memory_order_relaxed);
     if (parent) {
-        atomic_store_explicit(&caller->parents, true, memory_order_relaxed);
-        atomic_store_explicit(&caller->runtime->parents, true, memory_order_relaxed);
+        atomic_store_explicit(&caller->parents, true, memory_order_seq_cst);
+        atomic_store_explicit(&caller->runtime->parents, true, memory_order_seq_cst);
     }
     atomic_store_explicit(&pending->cancelling, false, memory_order_relaxed);
     atomic_store_explicit(&pending->word, word | 1, memory_order_seq_cst);
 }
 
-/* -- Arguments
- * ---------------------------------------------------------------------------------------- */
+/* -- Arguments ----------------------------------------------------------------------------- */
 
 static troupe_status room_for_args(struct tp_pending *pending, uint32_t n, troupe_error *err)
 {
@@ -104,9 +102,6 @@ static troupe_status set_args(struct tp_pending *pending, const struct tp_start 
                               troupe_error *err)
 {
     const struct tp_function *body = start->function->body;
-    if (start->n_args != body->n_args)
-        return tp_fail(err, TROUPE_INVALID, "function '%s' takes %u arguments, not %zu",
-                       body->name, body->n_args, start->n_args);
     TP_TRY(room_for_args(pending, body->n_args, err));
     for (uint32_t i = 0; i < body->n_args; i++) {
         pending->args[i] = start->args[i] ? start->args[i] : body->values[i].constant;
@@ -122,8 +117,7 @@ static void retain_args(struct tp_pending *pending)
         troupe_tensor_retain(pending->args[i]);
 }
 
-/* -- Options
- * ------------------------------------------------------------------------------------------ */
+/* -- Options ------------------------------------------------------------------------------- */
 
 static void fire(struct tp_timer *timer, struct tp_seat *seat)
 {
@@ -151,26 +145,37 @@ static void set_deadline(struct tp_pending *pending, double seconds)
         tp_stage_wake_one(stage, pending->caller->seat);
 }
 
-static troupe_status check_options(const troupe_call_options *o, troupe_error *err)
+troupe_status tp_options_check(const troupe_call_options *o, troupe_error *err)
 {
+    if (!o) return TROUPE_OK;
     if (o->size < sizeof(troupe_call_options))
         return tp_fail(err, TROUPE_INVALID, "troupe_call_options.size is %zu, not %zu", o->size,
                        sizeof(troupe_call_options));
+    if (o->report) *o->report = NULL;
     if (!(o->deadline_s >= 0))
         return tp_fail(err, TROUPE_INVALID, "a deadline of %g seconds is not a time from now",
                        o->deadline_s);
     return TROUPE_OK;
 }
 
-/* True when the parent can still be cancelled. */
-static bool parent_lives(struct troupe_runtime *runtime, uint64_t parent)
+troupe_status tp_start_check(const struct tp_start *start, troupe_error *err)
+{
+    const struct tp_function *body = start->function->body;
+    TP_TRY(tp_options_check(start->options, err));
+    if (start->n_args == body->n_args) return TROUPE_OK;
+    return tp_fail(err, TROUPE_INVALID, "function '%s' takes %u arguments, not %zu", body->name,
+                   body->n_args, start->n_args);
+}
+
+/* The parent is being cancelled, and its children with it. One that has ended cancels nobody.
+ * */
+static bool parent_cancelled(struct troupe_runtime *runtime, uint64_t parent)
 {
     struct troupe_caller *caller = tp_runtime_caller(runtime, parent);
-    if (!caller) return false;
-    struct tp_pending *p = tp_caller_slot(caller, parent);
+    struct tp_pending *p = caller ? tp_caller_slot(caller, parent) : NULL;
     if (!p || atomic_load_explicit(&p->id, memory_order_relaxed) != parent) return false;
     return (atomic_load_explicit(&p->word, memory_order_seq_cst) & 1) &&
-           !atomic_load_explicit(&p->cancelling, memory_order_seq_cst);
+           atomic_load_explicit(&p->cancelling, memory_order_seq_cst);
 }
 
 static void set_options(struct tp_pending *pending, const troupe_call_options *o)
@@ -180,12 +185,9 @@ static void set_options(struct tp_pending *pending, const troupe_call_options *o
     pending->priority = o->priority;
     pending->profile = o->profile;
     pending->report = o->report;
-    if (o->report) *o->report = NULL;
 }
 
-/* -- Start
- * --------------------------------------------------------------------------------------------
- */
+/* -- Start --------------------------------------------------------------------------------- */
 
 static troupe_status start_known(struct tp_pending *pending, struct tp_known *known,
                                  troupe_error *err)
@@ -213,7 +215,6 @@ static troupe_status fill(struct tp_pending *pending, const struct tp_start *sta
                           troupe_error *err)
 {
     const struct tp_function *body = start->function->body;
-    if (start->options) TP_TRY(check_options(start->options, err));
     TP_TRY(set_args(pending, start, err));
     set_options(pending, start->options);
     pending->sync = !start->done;
@@ -237,24 +238,26 @@ static void set_off(struct tp_pending *pending, const troupe_call_options *optio
 {
     struct troupe_caller *caller = pending->caller;
     uint64_t parent = options ? options->parent : 0;
-    bool orphan = parent && !parent_lives(caller->runtime, parent);
-    set_alive(caller, pending, parent);
     caller->live++;
     tp_tally(&caller->calls, 1);
-    if (options && options->deadline_s > 0) set_deadline(pending, options->deadline_s);
     if (pending->block)
         tp_rendezvous_run(pending, caller->seat, pending->block);
     else
         tp_rendezvous_plan(pending, caller->seat);
     tp_stage_last_word(caller->seat);
-    if (orphan) tp_caller_cancel(caller, atomic_load(&pending->id), TROUPE_CANCELLED);
+    /* Only now: who cancels runs the rendezvous, on any thread. */
+    set_alive(caller, pending, parent);
+    if (options && options->deadline_s > 0) set_deadline(pending, options->deadline_s);
+    /* After the call can be found: a parent that was cancelled before did not find it. */
+    if (parent && parent_cancelled(caller->runtime, parent))
+        tp_caller_cancel(caller, atomic_load(&pending->id), TROUPE_CANCELLED);
 }
 
 troupe_status tp_caller_start(struct troupe_caller *caller, const struct tp_start *start,
                               struct tp_pending **out, troupe_error *err)
 {
     struct tp_pending *pending;
-    if (atomic_load_explicit(&caller->runtime->closing, memory_order_relaxed))
+    if (atomic_load_explicit(&caller->runtime->closing, memory_order_seq_cst))
         return tp_fail(err, TROUPE_CANCELLED, "the runtime is being closed");
     if (caller->draining) return tp_fail(err, TROUPE_CANCELLED, "the caller is being closed");
     if (!tp_runtime_admit(caller)) return TROUPE_BUSY;

@@ -76,6 +76,14 @@ void tp_timers_remove(struct tp_timers *timers, struct tp_timer *timer)
     tp_lock_drop(&timers->lock);
 }
 
+bool tp_timers_waits(struct tp_timers *timers, const struct tp_timer *timer)
+{
+    tp_lock_take(&timers->lock);
+    bool waits = timer->deadline_ns != 0;
+    tp_lock_drop(&timers->lock);
+    return waits;
+}
+
 uint64_t tp_timers_next(const struct tp_timers *timers)
 {
     return atomic_load_explicit(&timers->next, memory_order_seq_cst);

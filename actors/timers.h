@@ -31,6 +31,8 @@ void tp_timers_destroy(struct tp_timers **timers);
 bool tp_timers_add(struct tp_timers *timers, struct tp_timer *timer, uint64_t deadline_ns);
 /* Nothing to do when it has fired: afterwards it does not fire any more. */
 void tp_timers_remove(struct tp_timers *timers, struct tp_timer *timer);
+/* It has not fired yet. */
+bool tp_timers_waits(struct tp_timers *timers, const struct tp_timer *timer);
 /* The first deadline, or 0. */
 uint64_t tp_timers_next(const struct tp_timers *timers);
 /* Cheap enough for every turn: true when tp_timers_run should be called. */

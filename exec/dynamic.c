@@ -109,7 +109,6 @@ static troupe_status launch(struct tp_frame *frame, const struct tp_step *step,
         .node = step->name,
         .device = frame->program->device->text,
     };
-    frame->ran++;
     troupe_status status = prepared->run(&launch, err);
     if (workspace) tp_pool_give(pool, workspace, prepared->workspace);
     return status;
@@ -130,6 +129,7 @@ troupe_status tp_step_dynamic(struct tp_frame *frame, const struct tp_step *step
     TP_OWNED(description_fini) struct description d = {0};
     TP_TRY(describe(frame, step, &d, err));
     TP_TRY(tp_infer_run(&d.infer, err));
+    frame->ran++;
     if (is_view(frame, step)) {
         set_view(frame, step, &d.results[0]);
         return TROUPE_OK;

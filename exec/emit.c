@@ -142,9 +142,10 @@ static troupe_status prepare(struct tp_maker *maker, const struct tp_node *node,
         .run = node->op->cpu,
         .uses = UINT32_MAX,
     };
-    if (node->op->prepare && node->op->prepare(&prepare, err) < 0) {
+    troupe_status status = node->op->prepare ? node->op->prepare(&prepare, err) : TROUPE_OK;
+    if (status < 0) {
         tp_fail_in(err, "function '%s', node '%s'", maker->function->name, node->name);
-        return err->code;
+        return status;
     }
     tp_assert(prepare.run);
     step->run = prepare.run;
@@ -188,6 +189,7 @@ static troupe_status emit_launch(struct emitter *emitter, const struct tp_node *
     struct tp_maker *maker = emitter->maker;
     bool known = tp_maker_static(maker, node);
     struct tp_step *step;
+    maker->program->kernels++;
     if (known) TP_TRY(emit_owns(emitter, node, err));
     TP_TRY(add_step(maker, known ? TP_STEP_KERNEL : TP_STEP_DYNAMIC, &step, err));
     name_step(step, node);
@@ -219,7 +221,6 @@ static troupe_status emit_view(struct emitter *emitter, const struct tp_node *no
 static troupe_status emit_node(struct emitter *emitter, const struct tp_node *node,
                                troupe_error *err)
 {
-    emitter->maker->program->kernels++;
     if (node->n_inputs > UINT16_MAX || node->n_results > UINT16_MAX)
         return tp_fail(err, TROUPE_INVALID, "node '%s' has more than %d inputs or results",
                        node->name, UINT16_MAX);

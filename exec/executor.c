@@ -13,8 +13,7 @@
 #include "exec/dynamic.h"
 #include "tensor/tensor.h"
 
-/* -- A frame's memory
- * -------------------------------------------------------------------------- */
+/* -- A frame's memory ---------------------------------------------------------------------- */
 
 static size_t round_up(size_t n)
 {
@@ -87,8 +86,7 @@ void tp_frame_fini(struct tp_frame *frame)
     *frame = (struct tp_frame){0};
 }
 
-/* -- Begin, arrive, clear
- * ---------------------------------------------------------------------- */
+/* -- Begin, arrive, clear ------------------------------------------------------------------ */
 
 /* Borrowed, in the place of an owner: tp_frame_clear leaves arguments alone. */
 static void set_arg(struct tp_frame *frame, uint32_t slot, const troupe_tensor *arg)
@@ -139,29 +137,35 @@ void tp_frame_clear(struct tp_frame *frame)
         troupe_tensor_release(&frame->owners[i]);
 }
 
-/* -- Steps
- * ------------------------------------------------------------------------------------- */
+/* -- Steps --------------------------------------------------------------------------------- */
 
-static troupe_status launch(struct tp_frame *frame, const struct tp_step *step,
-                            troupe_error *err)
+/* What is the same for all launches of a run. */
+static struct tp_launch launch_of(const struct tp_frame *frame)
 {
     const struct tp_program *program = frame->program;
-    const struct tp_launch launch = {
+    return (struct tp_launch){
         .values = frame->values,
-        .inputs = step->inputs,
-        .results = step->results,
-        .n_inputs = step->n_inputs,
-        .n_results = step->n_results,
-        .state = step->state,
         .workspace = frame->arena ? (char *)frame->arena + program->workspace_at : NULL,
         .team = program->device->team,
-        .attrs = step->attrs,
-        .n_attrs = step->n_attrs,
-        .node = step->name,
         .device = program->device->text,
     };
+}
+
+static troupe_status launch(struct tp_frame *frame, struct tp_launch *launch,
+                            const struct tp_step *step, troupe_error *err)
+{
+    launch->inputs = step->inputs;
+    launch->results = step->results;
+    launch->n_inputs = step->n_inputs;
+    launch->n_results = step->n_results;
+    launch->state = step->state;
+    launch->attrs = step->attrs;
+    launch->n_attrs = step->n_attrs;
+    launch->node = step->name;
     frame->ran++;
-    return step->run(&launch, err);
+    troupe_status status = step->run(launch, err);
+    tp_assert(status <= 0); /* a kernel has no outcomes but failure */
+    return status;
 }
 
 static troupe_status own(struct tp_frame *frame, const struct tp_step *step, troupe_error *err)
@@ -220,11 +224,12 @@ static troupe_status send(struct tp_frame *frame, struct tp_io *io, const struct
 }
 
 static troupe_status run_step(struct tp_frame *frame, struct tp_io *io,
-                              const struct tp_step *step, troupe_error *err)
+                              struct tp_launch *template, const struct tp_step *step,
+                              troupe_error *err)
 {
     switch ((enum tp_step_kind)step->kind) {
     case TP_STEP_KERNEL:
-        return launch(frame, step, err);
+        return launch(frame, template, step, err);
     case TP_STEP_DYNAMIC:
         return tp_step_dynamic(frame, step, err);
     case TP_STEP_VIEW:
@@ -248,13 +253,12 @@ static troupe_status run_step(struct tp_frame *frame, struct tp_io *io,
 }
 
 static troupe_status timed_step(struct tp_frame *frame, struct tp_io *io,
-                                const struct tp_step *step, troupe_error *err)
+                                struct tp_launch *template, const struct tp_step *step,
+                                troupe_error *err)
 {
-    uint64_t *profile = frame->profile; /* the last step may give the frame away */
-    uint32_t at = frame->pc;
     uint64_t from = tp_ticks();
-    troupe_status status = run_step(frame, io, step, err);
-    profile[at] += tp_ticks() - from;
+    troupe_status status = run_step(frame, io, template, step, err);
+    frame->profile[frame->pc] += tp_ticks() - from;
     return status;
 }
 
@@ -262,6 +266,7 @@ troupe_status tp_frame_run(struct tp_frame *frame, struct tp_io *io, uint64_t bu
                            troupe_error *err)
 {
     const struct tp_program *program = frame->program;
+    struct tp_launch template = launch_of(frame);
     uint64_t spent = 0;
     frame->waits = TP_NO_INDEX;
     while (frame->pc < program->n_steps) {
@@ -270,8 +275,9 @@ troupe_status tp_frame_run(struct tp_frame *frame, struct tp_io *io, uint64_t bu
             return tp_fail(err, TROUPE_CANCELLED, "stopped");
         if (spent && spent + step->weight > budget_ns) return TROUPE_PENDING;
         spent += step->weight;
-        troupe_status status =
-            frame->profile ? timed_step(frame, io, step, err) : run_step(frame, io, step, err);
+        troupe_status status = TP_UNLIKELY(frame->profile != NULL)
+                                   ? timed_step(frame, io, &template, step, err)
+                                   : run_step(frame, io, &template, step, err);
         if (TP_UNLIKELY(status < 0 && step->name))
             tp_fail_in(err, "node '%s' on %s", step->name, program->device->brief);
         if (status) return status;

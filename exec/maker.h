@@ -16,7 +16,6 @@
 struct tp_life {
     uint32_t first, last; /* items; of a root: its views' too */
     bool escapes;         /* of a root: it leaves the shard, itself or by a view */
-    bool view;            /* it is no root, and no step but a VIEW makes it */
     bool taken;           /* ARENA: another value was put into its place at `last` */
     size_t size;          /* ARENA: bytes */
 };

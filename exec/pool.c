@@ -8,9 +8,9 @@
 
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "graph/op.h"
 
-#define STRING_ROOM 4096 /* bytes for the texts of a tensor of strings that a kernel writes */
-#define SPARES_KEPT 64   /* tensors kept of one kind; more are freed when they come back */
+#define SPARES_KEPT 64 /* tensors kept of one kind; more are freed when they come back */
 
 struct tp_pool {
     struct tp_ref ref;
@@ -155,7 +155,7 @@ static troupe_status piece_size(const struct tp_type *type, size_t *out, troupe_
 {
     size_t bytes;
     TP_TRY(tp_type_bytes(type, &bytes, err));
-    if (type->dtype == TROUPE_STRING) bytes += STRING_ROOM;
+    if (type->dtype == TROUPE_STRING) bytes += TP_STRING_ROOM;
     if (__builtin_add_overflow(bytes, PIECE_HEAD, out))
         return tp_fail(err, TROUPE_EXHAUSTED, "a tensor of %zu bytes is too large", bytes);
     return TROUPE_OK;
@@ -234,7 +234,7 @@ static void bring_back(struct tp_buffer *buffer)
 {
     struct piece *piece = tp_container_of(buffer, struct piece, buffer);
     struct tp_spares *spares = piece->spares;
-    struct piece *top = atomic_load_explicit(&spares->back, memory_order_relaxed);
+    struct piece *top = atomic_load_explicit(&spares->back, memory_order_acquire);
     do {
         if (top == CLOSED) {
             free_piece(piece);

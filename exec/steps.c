@@ -27,8 +27,7 @@ bool tp_maker_static(const struct tp_maker *maker, const struct tp_node *node)
     return true;
 }
 
-/* -- Collect
- * ----------------------------------------------------------------------------------- */
+/* -- Collect ------------------------------------------------------------------------------- */
 
 /* A new slot for a value of the function; *out is its number. */
 static troupe_status add_slot(struct tp_maker *maker, uint32_t value, enum tp_storage storage,
@@ -108,12 +107,10 @@ static troupe_status collect_result(struct tp_maker *maker, const struct tp_node
     uint32_t slot;
     TP_TRY(add_slot(maker, value, TP_STORE_ARENA, item, &slot, err));
     struct tp_slot *s = &maker->slots[slot];
-    if (tp_node_is_view(node)) {
+    if (tp_node_is_view(node))
         s->root = tp_maker_root(maker, node->inputs[0]);
-        maker->life[slot].view = true;
-    } else if (!tp_maker_static(maker, node)) {
+    else if (!tp_maker_static(maker, node))
         s->storage = TP_STORE_DYNAMIC;
-    }
     return TROUPE_OK;
 }
 
@@ -167,8 +164,7 @@ static troupe_status collect(struct tp_maker *maker, troupe_error *err)
     return TROUPE_OK;
 }
 
-/* -- Store
- * ------------------------------------------------------------------------------------- */
+/* -- Store --------------------------------------------------------------------------------- */
 
 /* A value that leaves its shard, or whose elements are strings, has a tensor of its own. */
 static void store_root(struct tp_maker *maker, uint32_t slot)
@@ -212,8 +208,7 @@ static troupe_status number_spares(struct tp_maker *maker, troupe_error *err)
     return TROUPE_OK;
 }
 
-/* -- The whole
- * --------------------------------------------------------------------------------- */
+/* -- The whole ----------------------------------------------------------------------------- */
 
 static void maker_fini(struct tp_maker *maker)
 {

@@ -117,9 +117,10 @@ static troupe_status infer_node(const struct tp_function *function, const struct
         .known = scratch->known,
         .results = scratch->results,
     };
-    if (tp_infer_run(&infer, err) < 0) {
+    troupe_status status = tp_infer_run(&infer, err);
+    if (status < 0) {
         tp_fail_in(err, "function '%s', node '%s'", function->name, node->name);
-        return err ? err->code : TROUPE_INVALID;
+        return status;
     }
     for (uint32_t i = 0; i < node->n_results; i++)
         if (node->results[i] != TP_NO_VALUE) types[node->results[i]] = scratch->results[i];
