@@ -70,16 +70,16 @@ static troupe_status set_option(struct tp_device_wish *wish, const char *entry, 
     if ((threads || permits) && n > MAX_THREADS)
         return tp_fail(err, TROUPE_INVALID, "device '%s': %s=%s is over %d", entry, key, value,
                        MAX_THREADS);
-    if (threads)
-        wish->threads = (int)n;
-    else if (permits)
-        wish->permits = (int)n;
-    else if (!strcmp(key, "memory"))
-        wish->memory = (size_t)n;
-    else
+    bool memory = !strcmp(key, "memory");
+    if (!threads && !permits && !memory)
         return tp_fail(err, TROUPE_INVALID,
                        "device '%s': no option '%s' (there are threads, permits, memory)",
                        entry, key);
+    if ((threads && wish->threads) || (permits && wish->permits) || (memory && wish->memory))
+        return tp_fail(err, TROUPE_INVALID, "device '%s': a second %s=%s", entry, key, value);
+    if (threads) wish->threads = (int)n;
+    if (permits) wish->permits = (int)n;
+    if (memory) wish->memory = (size_t)n;
     return TROUPE_OK;
 }
 
@@ -139,7 +139,7 @@ static troupe_status read_entry(const char *entry, struct tp_device_wish *wish,
 }
 
 /* The next entry of *list, copied without blanks around it; commas in parentheses do not end
- * it. */
+ * it. *list is NULL after the last one. */
 static troupe_status next_entry(const char **list, char *entry, troupe_error *err)
 {
     const char *at = *list;
@@ -159,7 +159,7 @@ static troupe_status next_entry(const char **list, char *entry, troupe_error *er
                        (size_t)(to - from));
     memcpy(entry, from, (size_t)(to - from));
     entry[to - from] = '\0';
-    *list = *at ? at + 1 : at;
+    *list = *at ? at + 1 : NULL;
     return TROUPE_OK;
 }
 
@@ -188,7 +188,7 @@ troupe_status tp_devices_read(const char *list, struct tp_device_wish **out, siz
         TP_TRY(check_new(wishes, count, &wish, entry, err));
         TP_TRY(tp_grow(&wishes, count, &capacity, sizeof *wishes, err));
         wishes[count++] = wish;
-    } while (*list);
+    } while (list);
     *out = wishes;
     *n = count;
     wishes = NULL;
