@@ -214,7 +214,7 @@ static void write_function(struct wild *w)
     tp_text_add(&w->text,
                 ")\n  v3 = f32[] 0.5\n  v4 = f32[3,4] [[1, 2, 3, 4], [-1, -2, -3, -4], "
                 "[0.5, 0, 7, 9]]\n");
-    tp_text_add_bytes(&w->text, body.data, body.size);
+    if (body.size) tp_text_add_bytes(&w->text, body.data, body.size);
     tp_text_fini(&body);
 }
 
@@ -230,7 +230,6 @@ troupe_function *wild_function(uint64_t seed, int devices)
         .devices = devices,
         .state = seed * 31 + (uint64_t)devices,
     };
-    tp_text_add(&w.text, "");
     int nodes = (int)below(&w, 60) + 1;
     for (int i = 0; i < nodes && w.n < VALUES; i++)
         add_node(&w);
