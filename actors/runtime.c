@@ -5,6 +5,7 @@
 #include "actors/runtime.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -132,6 +133,13 @@ static int workers_of(const troupe_options *options)
     return cpus - 1 < TP_WORKERS_MAX ? cpus - 1 : TP_WORKERS_MAX;
 }
 
+/* All that runs is a test of the codec then; doc/embedding.md. */
+static bool wants_wire(void)
+{
+    const char *value = getenv("TROUPE_WIRE");
+    return value && strcmp(value, "1") == 0;
+}
+
 static troupe_status open_stage(struct troupe_runtime *runtime, const troupe_options *options,
                                 uint64_t *seed, troupe_error *err)
 {
@@ -140,6 +148,7 @@ static troupe_status open_stage(struct troupe_runtime *runtime, const troupe_opt
         .spin_us = options->spin_us == TROUPE_AUTO ? SPIN_US : options->spin_us,
         .devices = (int)runtime->n_devices,
         .seed = seed,
+        .wire = wants_wire(),
     };
     TP_TRY(tp_stage_open(&runtime->stage, &stage, err));
     runtime->stage->alarm = runtime->stage->workers ? NULL : alarm_caller;

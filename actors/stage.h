@@ -73,6 +73,7 @@ struct tp_stage_options {
     int spin_us;
     int devices;    /* how many permits a seat needs room for */
     uint64_t *seed; /* not NULL: a rehearsal with that seed */
+    bool wire;      /* every message goes through the codec: a test of it */
 };
 
 struct tp_timers;
@@ -80,6 +81,8 @@ struct tp_timers;
 struct tp_stage {
     int workers, cpus, spin_us, devices;
     bool shares;                    /* there is anyone to share work with */
+    bool wire;                      /* messages are encoded and decoded on their way */
+    bool rare;                      /* that, or a rehearsal: a post looks at this alone */
     struct tp_rehearsal *rehearsal; /* NULL: real threads */
     struct tp_timers *timers;
     /* Without workers: tell the group's owner that work for it was published. Any thread. NULL:
