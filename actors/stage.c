@@ -330,10 +330,11 @@ static struct tp_actor *give_away(struct tp_seat *seat, struct tp_actor *actor,
 {
     struct tp_stage *stage = seat->stage;
     if (!stage->workers && actor->group == group && !actor->role->shared) return actor;
-    tp_stage_publish(stage, seat, actor);
     /* What is nobody's own can be done by this caller, too. */
-    if (!stage->workers && stage->alarm)
-        stage->alarm(actor->group ? actor->group : (void *)group);
+    void *owner = actor->group ? actor->group : (void *)group;
+    /* From here on its call may end, and its memory go. */
+    tp_stage_publish(stage, seat, actor);
+    if (!stage->workers && stage->alarm) stage->alarm(owner);
     return NULL;
 }
 
