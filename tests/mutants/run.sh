@@ -3,7 +3,7 @@
 # run.sh - builds in one fault after the other and sees that a suite catches it.
 #
 # Only the files that know the fault are compiled again, and only the suites that are to catch it are
-# linked again: their objects are there. A suite that hangs has caught the fault, too.
+# linked again: their objects are there. A test that hangs has caught the fault, too.
 set -euo pipefail
 [ "${SANITIZE:-no}" = no ] || { echo 'mutants: one build of them is enough'; exit 77; }
 # shellcheck disable=SC2153 # make sets SUITES
@@ -12,7 +12,7 @@ table=$TOP/tests/mutants/mutants.tsv
 work=mutants.d
 rm -rf "$work"
 mkdir "$work"
-export CK_DEFAULT_TIMEOUT=10
+export CK_DEFAULT_TIMEOUT=5
 
 # compile NUMBER FILE OBJECT - COMPILE is make's own command, with its quotes.
 compile() { eval "$COMPILE -fPIC -UTP_MUTANT -DTP_MUTANT=$1 -c -o '$3' '$2'"; }
@@ -32,15 +32,23 @@ files_with() {
 
 # objects_of SUITE - what make links it of.
 objects_of() {
-    sed -n "s/^\(am_\)\{0,1\}${1//[!a-z0-9]/_}_OBJECTS = //p" Makefile | sed -n '1s,[.][$][(]OBJEXT),.o,gp'
+    sed -e ':a' -e '/\\$/N; s/\\\n//; ta' Makefile |
+        sed -n "s/^\(am_\)\{0,1\}${1//[!a-z0-9]/_}_OBJECTS = //p" | sed -n '1s,[.][$][(]OBJEXT),.o,gp'
 }
 
-# caught_by NUMBER SUITE OBJECT... - 0 when the suite fails with these objects in place of the right ones.
+# caught_by NUMBER SUITE OBJECT... - 0 when a test fails with these objects in place of the right ones. The
+# suite says what became of each test through a pipe, and need not go on after the first that fails.
 caught_by() {
-    local program=$work/$1-${2##*/}
+    local program=$work/$1-${2##*/} suite caught=1
     eval "$LINK -o '$program' $(objects_of "$2") ${*:3} tests/.libs/libhelp.a .libs/libtroupe_core.a $LINK_LIBS" ||
         { echo "mutants: fault $1 does not link with $2"; exit 1; }
-    ! timeout 60 "$program" >"$program.log" 2>&1 </dev/null
+    mkfifo "$program.tap"
+    CK_TAP_LOG_FILE_NAME=$program.tap timeout 120 "$program" >"$program.log" 2>&1 </dev/null &
+    suite=$!
+    timeout 120 grep -m 1 '^not ok' "$program.tap" >"$program.caught" && caught=0
+    kill $suite 2>/dev/null
+    wait $suite || true
+    return $caught
 }
 
 bad=0
@@ -66,7 +74,7 @@ while IFS=$'\t' read -r number fault suites; do
         fi
     done
     if [ -n "$by" ]; then
-        echo "fault $number, \"$fault\", is caught by $by"
+        echo "fault $number, \"$fault\", is caught by $by: $(cut -d: -f4- "$work/$number-${by##*/}.caught")"
     else
         echo "mutants: fault $number, \"$fault\", is caught by none of $suites"
         bad=1
