@@ -5,10 +5,12 @@
  *
  * Only the test's own thread checks; others note what they saw.
  */
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "tests/rehearsal.h"
 
 #define THREADS 8
@@ -78,7 +80,13 @@ static troupe_runtime *open_with(const char *devices, int n_workers, size_t max_
 static void await_go(struct scene *scene)
 {
     while (!atomic_load(&scene->go))
-        ;
+        tp_sleep_on(&scene->go, 0, 0);
+}
+
+static void set_go(struct scene *scene, int go)
+{
+    atomic_store(&scene->go, go);
+    tp_wake(&scene->go, INT_MAX);
 }
 
 /* n actors do `body` at once, to their end. */
@@ -90,7 +98,7 @@ static void play(struct scene *scene, struct actor *actors, int n, int rounds,
         actors[i].state = (uint64_t)i * 77;
         ck_assert_int_eq(pthread_create(&actors[i].thread, NULL, body, &actors[i]), 0);
     }
-    atomic_store(&scene->go, 1);
+    set_go(scene, 1);
     for (int i = 0; i < n; i++)
         pthread_join(actors[i].thread, NULL);
     for (int i = 0; i < n; i++)
@@ -359,9 +367,9 @@ static void race_with_cancel(int rounds, int n_workers, const troupe_call_option
     struct scene scene = {.runtime = open_with("cpu:0,cpu:1", n_workers, 0), .f = f};
     canceller = (struct actor){.scene = &scene, .state = 99};
     ck_assert_int_eq(pthread_create(&canceller.thread, NULL, cancel_many, &canceller), 0);
-    atomic_store(&scene.go, 1);
+    set_go(&scene, 1);
     race(&scene, &a, rounds, options);
-    atomic_store(&scene.go, 2);
+    set_go(&scene, 2);
     pthread_join(canceller.thread, NULL);
     ck_assert_int_gt(a.ended, a.cancelled); /* both ways were seen */
     ck_assert_int_gt(a.cancelled, 0);
@@ -394,7 +402,7 @@ START_TEST(a_call_that_is_cancelled_while_it_is_planned_ends_once)
     canceller = (struct actor){.scene = &scene, .state = 99};
     a = (struct actor){.scene = &scene, .state = 3};
     ck_assert_int_eq(pthread_create(&canceller.thread, NULL, cancel_many, &canceller), 0);
-    atomic_store(&scene.go, 1);
+    set_go(&scene, 1);
     for (int i = 0; i < 3000 / SLOWER; i++) {
         troupe_function *f = function_over(1 + i % 2);
         scene.f = f;
@@ -406,7 +414,7 @@ START_TEST(a_call_that_is_cancelled_while_it_is_planned_ends_once)
         ck_assert_int_eq(a.ended, i + 1);
         ck_assert_msg(!a.wrong[0], "%s", a.wrong);
     }
-    atomic_store(&scene.go, 2);
+    set_go(&scene, 2);
     pthread_join(canceller.thread, NULL);
     ck_assert_int_eq(troupe_caller_close(&caller), TROUPE_OK);
     ck_assert_int_eq(troupe_close(&scene.runtime), TROUPE_OK);
@@ -436,9 +444,9 @@ START_TEST(progress_and_figures_can_be_asked_for_at_any_time)
     struct scene scene = {.runtime = open_with("cpu:0,cpu:1", workers[_i], 0), .f = f};
     watcher = (struct actor){.scene = &scene};
     ck_assert_int_eq(pthread_create(&watcher.thread, NULL, watch, &watcher), 0);
-    atomic_store(&scene.go, 1);
+    set_go(&scene, 1);
     race(&scene, &a, 20000 / SLOWER, NULL);
-    atomic_store(&scene.go, 2);
+    set_go(&scene, 2);
     pthread_join(watcher.thread, NULL);
     ck_assert_msg(!watcher.wrong[0], "%s", watcher.wrong);
     ck_assert_int_eq(troupe_close(&scene.runtime), TROUPE_OK);
