@@ -262,6 +262,20 @@ static troupe_status timed_step(struct tp_frame *frame, struct tp_io *io,
     return status;
 }
 
+/* A graph node of a called function is also named where it was written. */
+static void name_place(const struct tp_program *program, const struct tp_node *node,
+                       troupe_error *err)
+{
+    const char *device = program->device->brief;
+    if (node->function && node->line)
+        tp_fail_in(err, "node '%s' (function '%s', line %u) on %s", node->name, node->function,
+                   node->line, device);
+    else if (node->function)
+        tp_fail_in(err, "node '%s' (function '%s') on %s", node->name, node->function, device);
+    else
+        tp_fail_in(err, "node '%s' on %s", node->name, device);
+}
+
 troupe_status tp_frame_run(struct tp_frame *frame, struct tp_io *io, uint64_t budget_ns,
                            troupe_error *err)
 {
@@ -278,8 +292,7 @@ troupe_status tp_frame_run(struct tp_frame *frame, struct tp_io *io, uint64_t bu
         troupe_status status = TP_UNLIKELY(frame->profile != NULL)
                                    ? timed_step(frame, io, &template, step, err)
                                    : run_step(frame, io, &template, step, err);
-        if (TP_UNLIKELY(status < 0 && step->name))
-            tp_fail_in(err, "node '%s' on %s", step->name, program->device->brief);
+        if (TP_UNLIKELY(status < 0 && step->name)) name_place(program, step->node, err);
         if (status) return status;
         frame->pc++;
     }
