@@ -68,7 +68,7 @@ uint64_t stand_planned(const struct stand *s)
 const char *stand_result_device(const struct stand *s, const troupe_function *f,
                                 const troupe_call_options *options, uint32_t i)
 {
-    static char name[32];
+    static char name[64];
     troupe_error err;
     troupe_plan *plan;
     ck_ok(troupe_plan_make(s->runtime, f, options, &plan, &err));

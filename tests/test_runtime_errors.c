@@ -59,7 +59,7 @@ static void read_into(troupe_library *library, const char *text)
     ck_ok(troupe_library_read(library, "test", text, strlen(text), &err));
 }
 
-START_TEST(a_function_that_is_replaced_has_a_plan_of_its_own_and_the_old_one_still_runs)
+START_TEST(a_function_that_is_replaced_has_its_own_plan_and_the_old_one_still_runs)
 {
     troupe_error err;
     troupe_library *library;
@@ -317,6 +317,8 @@ static Suite *suite(void)
     TCase *errors = tcase_create("errors");
     tcase_add_test(plans, equal_options_share_a_plan_and_others_make_another);
     tcase_add_test(plans, equal_functions_share_a_plan);
+    tcase_add_test(plans,
+                   a_function_that_is_replaced_has_its_own_plan_and_the_old_one_still_runs);
     tcase_add_test(errors, functions_that_are_not_there_are_not_found);
     tcase_add_loop_test(errors, a_function_that_cannot_be_right_is_refused_when_it_is_defined,
                         0, (int)TP_COUNT(malformed));
