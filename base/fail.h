@@ -40,6 +40,7 @@ void tp_fail_in(troupe_error *err, const char *fmt, ...) TROUPE_PRINTF(2, 3);
 
 #define TP_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define TP_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define TP_COLD        __attribute__((cold, noinline)) /* a function hardly ever called */
 
 /* Something only our own code can break: print it and abort. On unless --disable-assert. Never
  * for what comes from a caller, a file, a peer, the allocator or a driver. */
