@@ -12,7 +12,6 @@ table=$TOP/tests/mutants/mutants.tsv
 work=mutants.d
 rm -rf "$work"
 mkdir "$work"
-export CK_DEFAULT_TIMEOUT=5
 
 # compile NUMBER FILE OBJECT - COMPILE is make's own command, with its quotes.
 compile() { eval "$COMPILE -fPIC -UTP_MUTANT -DTP_MUTANT=$1 -c -o '$3' '$2'"; }
@@ -36,16 +35,26 @@ objects_of() {
         sed -n "s/^\(am_\)\{0,1\}${1//[!a-z0-9]/_}_OBJECTS = //p" | sed -n '1s,[.][$][(]OBJEXT),.o,gp'
 }
 
-# caught_by NUMBER SUITE OBJECT... - 0 when a test fails with these objects in place of the right ones. The
-# suite says what became of each test through a pipe, and need not go on after the first that fails.
+# build NUMBER SUITE OBJECT... - the suite with these objects in place of the right ones; prints its name.
+build() {
+    local program=$work/$1-${2##*/}
+    eval "$LINK -o '$program' $(objects_of "$2") ${*:3} tests/.libs/libhelp.a .libs/libtroupe_core.a $LINK_LIBS" &&
+        echo "$program"
+}
+
+# caught_by PROGRAM CASE - runs it, or only that case of it. 0 when a test fails, or none ends for 20 seconds; why
+# stands in $verdict. The suite says through a pipe what became of each test, and need not go on after that.
 caught_by() {
-    local program=$work/$1-${2##*/} suite caught=1
-    eval "$LINK -o '$program' $(objects_of "$2") ${*:3} tests/.libs/libhelp.a .libs/libtroupe_core.a $LINK_LIBS" ||
-        { echo "mutants: fault $1 does not link with $2"; exit 1; }
-    mkfifo "$program.tap"
-    CK_TAP_LOG_FILE_NAME=$program.tap timeout 120 "$program" >"$program.log" 2>&1 </dev/null &
+    local suite caught=1 status=0 only=()
+    [ -z "$2" ] || only=("CK_RUN_CASE=$2")
+    rm -f "$1.tap"
+    mkfifo "$1.tap"
+    env "${only[@]}" CK_TAP_LOG_FILE_NAME="$1.tap" timeout 200 "$1" >"$1.log" 2>&1 </dev/null &
     suite=$!
-    timeout 120 grep -m 1 '^not ok' "$program.tap" >"$program.caught" && caught=0
+    while read -r -t 20 verdict || { status=$?; false; }; do
+        [[ $verdict != 'not ok'* ]] || { caught=0 && break; }
+    done <"$1.tap"
+    [ $status -le 128 ] || { verdict='a test that hangs' && caught=0; }
     kill $suite 2>/dev/null
     wait $suite || true
     return $caught
@@ -68,13 +77,15 @@ while IFS=$'\t' read -r number fault suites; do
     done
     by=
     for suite in $suites; do
-        if caught_by "$number" "$suite" "${objects[@]}"; then
-            by=$suite
-            break
-        fi
+        program=$(build "$number" "${suite%%:*}" "${objects[@]}") ||
+            { echo "mutants: fault $number does not link with $suite"; exit 1; }
+        case $suite in *:*) part=${suite#*:} ;; *) part= ;; esac
+        caught_by "$program" "$part" || continue
+        by=$suite
+        break
     done
     if [ -n "$by" ]; then
-        echo "fault $number, \"$fault\", is caught by $by: $(cut -d: -f4- "$work/$number-${by##*/}.caught")"
+        echo "fault $number, \"$fault\", is caught by $by: ${verdict##*/}"
     else
         echo "mutants: fault $number, \"$fault\", is caught by none of $suites"
         bad=1
