@@ -301,9 +301,8 @@ fi
 
 # -- Documents -------------------------------------------------------------------------------------
 awk '/^```troupe/ { inside = 1; next } /^```/ { inside = 0 } inside' "$top/doc/text-form.md" >doc.troupe
-t 'the example of doc/text-form.md runs' 0 '^y = f32\[1\]' '' run doc.troupe -i x=random:1 -i w=random:2
 # shellcheck disable=SC2086
-t 'and over two devices as well' 0 '^y = f32\[1\]' '' \
+t 'the example of doc/text-form.md runs' 0 '^y = f32\[1\]' '' \
     run doc.troupe --call blend -i x=random:1 -i w=random:2 $two
 
 # -- Manual page -----------------------------------------------------------------------------------
