@@ -2,13 +2,15 @@
  *
  * kernels/pool.c - MaxPool and AveragePool over windows.
  *
- * Values go a tap of the window at a time: each adds a shifted row to the rows of the result.
- * Only where the places of maxima are wanted are windows looked at one by one.
+ * Planes of f32 and of what is widened to it have code of their own, but for windows with
+ * dilations or three dimensions. Else values go a tap of the window at a time: each adds a
+ * shifted row to the rows of the result. Only where the places of maxima are wanted are windows
+ * looked at one by one.
  */
 #include "kernels/convert.h"
 #include "kernels/dense.h"
 #include "kernels/ops.h"
-#include "kernels/window.h"
+#include "kernels/pool_plane.h"
 
 /* --- shapes ------------------------------------------------------------------------- */
 static troupe_status make_window(const struct tp_infer *node, struct tp_window *window,
@@ -109,11 +111,12 @@ static const struct way {
 /* --- planes ------------------------------------------------------------------------- */
 struct state {
     struct tp_window window;
+    struct tp_pool_plane plane; /* when simple */
     struct way way;
     troupe_dtype dtype, wide; /* wide: in which it is computed */
     size_t planes, x_space, y_space;
     size_t at_y; /* in the workspace, after a widened plane of x */
-    bool half, average, with_pads, by_column;
+    bool simple, half, average, with_pads, by_column;
     int64_t counts[]; /* of a mean: elements of each window, see count_taps */
 };
 
@@ -166,37 +169,61 @@ static void count_taps(struct state *s)
     }
 }
 
-/* Sums to means. */
-static void divide(const struct state *s, void *y)
+#define DIVIDE(name, T)                                                                        \
+    static void name(T *y, int64_t n, T by)                                                    \
+    {                                                                                          \
+        for (int64_t i = 0; i < n; i++)                                                        \
+            y[i] /= by;                                                                        \
+    }
+DIVIDE(divide_f32, float)
+DIVIDE(divide_f64, double)
+
+/* Sums to means: a row, whose windows have `rows` times the elements of `wide`. */
+static void divide_row(const struct state *s, int64_t rows, const int64_t *wide, void *y)
+{
+    int64_t end;
+    for (int64_t c = 0; c < s->window.out[2]; c = end) {
+        for (end = c + 1; end < s->window.out[2] && wide[end] == wide[c];)
+            end++;
+        if (s->wide == TROUPE_F64)
+            divide_f64((double *)y + c, end - c, (double)(rows * wide[c]));
+        else
+            divide_f32((float *)y + c, end - c, (float)(rows * wide[c]));
+    }
+}
+
+static void divide(const struct state *s, char *y)
 {
     const struct tp_window *w = &s->window;
     const int64_t *deep = s->counts, *high = deep + w->out[0], *wide = high + w->out[1];
-    size_t i = 0;
+    const size_t row = (size_t)w->out[2] * troupe_dtype_size(s->wide);
     for (int64_t d = 0; d < w->out[0]; d++)
-        for (int64_t h = 0; h < w->out[1]; h++)
-            for (int64_t c = 0; c < w->out[2]; c++, i++) {
-                const int64_t n = deep[d] * high[h] * wide[c];
-                if (s->wide == TROUPE_F64)
-                    ((double *)y)[i] /= (double)n;
-                else
-                    ((float *)y)[i] /= (float)n;
-            }
+        for (int64_t h = 0; h < w->out[1]; h++, y += row)
+            divide_row(s, deep[d] * high[h], wide, y);
 }
 
-static void run_plane(const struct state *s, const char *x, char *y, void *workspace)
+static void add_taps(const struct state *s, const char *x, char *sums)
 {
     const int64_t *kernel = s->window.kernel;
     int64_t tap[TP_SPACE];
-    char *sums = s->half ? tp_part(workspace, s->at_y) : y;
-    if (s->half) {
-        tp_load_f32(s->dtype, x, 1, s->x_space, (float *)workspace);
-        x = workspace;
-    }
     s->way.fill(sums, s->y_space);
     for (tap[0] = 0; tap[0] < kernel[0]; tap[0]++)
         for (tap[1] = 0; tap[1] < kernel[1]; tap[1]++)
             for (tap[2] = 0; tap[2] < kernel[2]; tap[2]++)
                 add_tap(s, tap, x, sums);
+}
+
+static void run_plane(const struct state *s, const char *x, char *y, void *workspace)
+{
+    char *sums = s->half ? tp_part(workspace, s->at_y) : y;
+    if (s->half) {
+        tp_load_f32(s->dtype, x, 1, s->x_space, (float *)workspace);
+        x = workspace;
+    }
+    if (s->simple)
+        tp_pool_plane_run(&s->plane, (const float *)x, (float *)sums);
+    else
+        add_taps(s, x, sums);
     if (s->average) divide(s, sums);
     if (s->half) tp_store_f32(s->dtype, (float *)sums, s->y_space, y, 1);
 }
@@ -279,6 +306,7 @@ static troupe_status prepare_pool(struct tp_prepare *prepare, const struct way w
     s->half = s->dtype == TROUPE_F16 || s->dtype == TROUPE_BF16;
     s->wide = s->half ? TROUPE_F32 : s->dtype;
     s->way = ways[s->wide];
+    s->simple = s->wide == TROUPE_F32 && tp_pool_plane_make(&s->plane, &window, average);
     s->average = average;
     s->with_pads = tp_int(node, "count_include_pad", 0) != 0;
     s->by_column = tp_int(node, "storage_order", 0) != 0;
@@ -332,6 +360,11 @@ static const struct tp_attr_spec average_attrs[] = {
         TP_WORKS("f32[1,2,8,7]", "kernel_shape=[2,3] auto_pad=\"SAME_LOWER\"", NULL),          \
         TP_WORKS("f32[2,3,17]", "kernel_shape=[4] strides=[3]", NULL),                         \
         TP_WORKS("f32[1,2,5,6,7]", "kernel_shape=[2,3,2] strides=[2,1,2]", NULL),              \
+        TP_WORKS("f32[2,3,8,14]", "kernel_shape=[2,2] strides=[2,2]", NULL),                   \
+        TP_WORKS("f32[1,2,9,13]", "kernel_shape=[3,3] pads=[1,1,1,1]", NULL),                  \
+        TP_WORKS("f32[1,2,12,19]", "kernel_shape=[3,3] pads=[1,1,1,1] strides=[2,2]", NULL),   \
+        TP_WORKS("f32[1,2,9,12]", "kernel_shape=[4,5] pads=[3,2,3,2]", NULL),                  \
+        TP_WORKS("f32[1,2,9,25]", "kernel_shape=[2,4] pads=[0,3,1,2] strides=[1,3]", NULL),    \
         TP_WORKS("f32[0,2,7,7]", "kernel_shape=[2,2]", NULL),                                  \
         TP_FAILS("f32[1,2,3,3]", "kernel_shape=[4,4]", "does not fit"),                        \
         TP_FAILS("f32[1,2,3,3]", "kernel_shape=[2]", "kernel_shape"),                          \
@@ -340,6 +373,8 @@ static const struct tp_attr_spec average_attrs[] = {
 static const struct tp_sample max_samples[] = {
     TP_WORKS("f32[1,1,3,3]=[[[[1,2,3],[nan,5,6],[9,8,7]]]]", "kernel_shape=[2,2]",
              "f32[1,1,2,2] [[[[nan, 6], [nan, 8]]]]"),
+    TP_WORKS("f32[1,1,2,10]=[[[[1,2,3,nan,5,6,7,8,1,2],[2,1,-inf,4,nan,5,8,7,2,3]]]]",
+             "kernel_shape=[2,2] strides=[2,2]", "f32[1,1,1,5] [[[[2, nan, nan, 8, 3]]]]"),
     {.inputs = "f32[2,1,4,5]", .attrs = "kernel_shape=[2,3] strides=[2,1]", .n_results = 2},
     {.inputs = "f32[1,2,5,5]",
      .attrs = "kernel_shape=[3,3] pads=[2,2,2,2] storage_order=1",
