@@ -4,6 +4,7 @@
  */
 #include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "actors/plan.h"
 #include "tensor/tensor.h"
@@ -253,7 +254,9 @@ START_TEST(a_value_that_crosses_shares_its_buffer)
     for (int i = 0; i < 3; i++) {
         ck_ok(troupe_run(s.runtime, f, (const troupe_tensor *const[]){x}, 1, &y, 1, &options,
                          &err));
-        ck_assert_ptr_eq(troupe_tensor_data(y), troupe_tensor_data(x));
+        ck_value(y, "f32[4] [1, 2, 3, 4]");
+        if (!getenv("TROUPE_WIRE")) /* which copies every value */
+            ck_assert_ptr_eq(troupe_tensor_data(y), troupe_tensor_data(x));
         troupe_tensor_release(&y);
     }
     troupe_tensor_release(&x);
