@@ -7,8 +7,11 @@
  * circles.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/fail.h"
@@ -118,9 +121,10 @@ troupe_status troupe_library_read(troupe_library *library, const char *source, c
     return read_text(library, source, copy, size, err);
 }
 
-static void close_file(FILE **file)
+static void close_at(int *file)
 {
-    if (*file) fclose(*file);
+    if (*file >= 0) close(*file);
+    *file = -1;
 }
 
 static troupe_status fail_file(const char *path, const char *what, troupe_error *err)
@@ -131,14 +135,30 @@ static troupe_status fail_file(const char *path, const char *what, troupe_error 
                    strerror(number));
 }
 
+/* Not blocking: a pipe is refused, and nobody waits for its other end. */
+static troupe_status open_file(const char *path, int *out, troupe_error *err)
+{
+    struct stat is;
+    *out = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (*out < 0) return fail_file(path, "cannot be opened", err);
+    if (fstat(*out, &is) == 0 && S_ISREG(is.st_mode)) return TROUPE_OK;
+    return tp_fail(err, TROUPE_INVALID, "%s: cannot be read: it is no regular file", path);
+}
+
 static troupe_status slurp(const char *path, struct tp_text *out, troupe_error *err)
 {
     char piece[16384];
-    TP_OWNED(close_file) FILE *file = fopen(path, "rbe");
-    if (!file) return fail_file(path, "cannot be opened", err);
-    for (size_t n; (n = fread(piece, 1, sizeof(piece), file)) > 0 && !out->failed;)
-        tp_text_add_bytes(out, piece, n);
-    return ferror(file) ? fail_file(path, "cannot be read", err) : TROUPE_OK;
+    TP_OWNED(close_at) int file = -1;
+    TP_TRY(open_file(path, &file, err));
+    while (!out->failed) {
+        const ssize_t n = read(file, piece, sizeof(piece));
+        if (n == 0) break;
+        if (n > 0)
+            tp_text_add_bytes(out, piece, (size_t)n);
+        else if (errno != EINTR)
+            return fail_file(path, "cannot be read", err);
+    }
+    return TROUPE_OK;
 }
 
 troupe_status troupe_library_read_file(troupe_library *library, const char *path,

@@ -135,8 +135,26 @@ START_TEST(a_file_that_is_not_there_is_not_found)
     ck_ok(troupe_library_new(&library, &err));
     ck_fails(troupe_library_read_file(library, "/nowhere/f.troupe", &err), NOT_FOUND,
              "/nowhere/f.troupe: cannot be opened");
-    ck_fails(troupe_library_read_file(library, "/tmp", &err), INVALID, "/tmp: cannot be read");
     troupe_library_destroy(&library);
+}
+END_TEST
+
+START_TEST(a_text_is_a_regular_file_and_a_pipe_is_not_waited_for)
+{
+    struct folder folder;
+    char pipe[160];
+    const char *const paths[] = {"/tmp", "/dev/null", "/dev/zero", pipe};
+    make_folder(&folder);
+    snprintf(pipe, sizeof(pipe), "%s/in/pipe.npy", folder.path);
+    for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
+        troupe_error err;
+        troupe_library *library = NULL;
+        ck_ok(troupe_library_new(&library, &err));
+        ck_fails(troupe_library_read_file(library, paths[i], &err), INVALID,
+                 ": cannot be read: it is no regular file");
+        troupe_library_destroy(&library);
+    }
+    remove_folder(&folder);
 }
 END_TEST
 
@@ -148,6 +166,7 @@ static Suite *suite(void)
     tcase_add_test(t, a_constant_may_be_in_a_file_beside_the_text);
     tcase_add_test(t, a_text_reads_nothing_outside_its_folder);
     tcase_add_test(t, a_file_that_is_not_there_is_not_found);
+    tcase_add_test(t, a_text_is_a_regular_file_and_a_pipe_is_not_waited_for);
     suite_add_tcase(s, t);
     return s;
 }
