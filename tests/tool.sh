@@ -89,6 +89,7 @@ printf 'function bad(x: f32[n]) -> (y: f32[n])\n    y = Mul(x, q)\n' >bad.troupe
 printf '# rules\na cpu:1\nop:Relu cpu:1\n* cpu:0\n' >ok.place
 printf '# rules\n\na cpu:1 and more\n' >bad.place
 printf 'a gpu:0\n' >gpu.place
+printf 'a cpu:1\n\0b cpu:0\n' >zero.place
 printf 'a cpu:7\n' >seven.place
 two='--devices cpu:0,cpu:1'
 
@@ -236,6 +237,9 @@ t 'run --place gives the results' 0 '^y = ' '' \
 # shellcheck disable=SC2086
 t 'a rule file with an error has its line' 1 '' 'bad\.place:3: ' \
     show blend.troupe $two --place bad.place
+# shellcheck disable=SC2086
+t 'a rule file with a zero byte is refused' 1 '' '^troupe: zero\.place: byte 8: a zero byte' \
+    show blend.troupe $two --place zero.place
 t 'a rule file that is not there is named' 1 '' '^troupe: none\.place: No such file' \
     show blend.troupe --place none.place
 t 'a rule file that is a folder is named' 1 '' '^troupe: made: Is a directory' \

@@ -52,8 +52,8 @@ int tp_model_read(const struct tp_options *options, struct tp_model *out)
 
 /* -- Rules -------------------------------------------------------------------------------- */
 
-/* The rest of a file, with a zero byte behind it. NULL: errno says why. */
-static char *read_all(FILE *file, size_t most)
+/* The rest of a file, with a zero byte behind its *n bytes. NULL: errno says why. */
+static char *read_all(FILE *file, size_t most, size_t *n)
 {
     char *text = NULL;
     size_t size = 0, capacity = 0;
@@ -69,6 +69,7 @@ static char *read_all(FILE *file, size_t most)
         size += fread(text + size, 1, capacity - size - 1, file);
     } while (size == capacity - 1);
     text[size] = '\0';
+    *n = size;
     if (!ferror(file)) return text;
     free(text);
     return NULL;
@@ -76,14 +77,17 @@ static char *read_all(FILE *file, size_t most)
 
 static int read_rules(const char *path, struct tp_model *model)
 {
+    size_t n = 0;
     FILE *file = fopen(path, "re");
     if (file) {
-        model->rules = read_all(file, MOST_RULES);
+        model->rules = read_all(file, MOST_RULES, &n);
         const int why = errno;
         fclose(file);
         errno = why;
     }
     if (!model->rules) return tp_say_failure("%s: %s", path, strerror(errno));
+    if (strlen(model->rules) < n)
+        return tp_say_failure("%s: byte %zu: a zero byte", path, strlen(model->rules));
     model->how.rules = model->rules;
     model->how.rules_source = path;
     return TP_EXIT_OK;
