@@ -195,6 +195,34 @@ START_TEST(the_fd_is_readable_as_long_as_a_dispatch_has_something_to_do)
 }
 END_TEST
 
+/* A wait for the first call leaves the planning of the second one, which nobody else does. */
+START_TEST(the_fd_stays_readable_while_a_call_waits_for_its_plan)
+{
+    troupe_runtime *runtime = open_with(workers[_i], 0);
+    const int fd = troupe_fd(runtime);
+    for (int round = 0; round < 20; round++) {
+        struct outcome outcomes[2] = {{0}};
+        troupe_function *known = function_over(2);
+        char text[100];
+        snprintf(text, sizeof(text),
+                 "function f(x: f32[4]) -> (y)\n  c = f32[] %d\n  y = Add(x, c)\n", round);
+        troupe_function *unknown = function_of(text, NULL);
+        uint64_t call = call_row(runtime, known, 1, &outcomes[0]);
+        call_row(runtime, unknown, 1, &outcomes[1]);
+        ck_assert_int_eq(troupe_wait(runtime, call, WAIT_MS), TROUPE_OK);
+        ck_ended(&outcomes[0], 1);
+        outcomes[0].ended = 1;
+        ck_assert_int_eq(troupe_fd(runtime), fd);
+        poll_to_end(runtime, outcomes, 2);
+        ck_assert_msg(!outcomes[1].error.code, "%s", outcomes[1].error.text);
+        outcome_clear(&outcomes[1]);
+        troupe_function_release(&known);
+        troupe_function_release(&unknown);
+    }
+    end(runtime);
+}
+END_TEST
+
 /* The fd was asked for after the call had ended. */
 START_TEST(an_fd_that_is_asked_for_late_is_readable_at_once)
 {
@@ -239,6 +267,15 @@ struct nosy {
     struct outcome inner;
 };
 
+static troupe_status run_inside(const struct nosy *nosy)
+{
+    troupe_tensor *x = row_of(1), *results[2];
+    troupe_status status = troupe_run(nosy->runtime, nosy->f, (const troupe_tensor *const[]){x},
+                                      1, results, 2, NULL, NULL);
+    troupe_tensor_release(&x);
+    return status;
+}
+
 static void be_nosy(void *arg, const troupe_error *error, const troupe_tensor *const *results,
                     size_t n)
 {
@@ -251,6 +288,7 @@ static void be_nosy(void *arg, const troupe_error *error, const troupe_tensor *c
     ck_assert_int_eq(troupe_wait(nosy->runtime, nosy->call, -1), TROUPE_INVALID);
     ck_assert_int_eq(troupe_wait(nosy->runtime, 0, -1), TROUPE_INVALID);
     ck_assert_int_eq(troupe_dispatch(nosy->runtime), TROUPE_INVALID);
+    if (nosy->f) ck_assert_int_eq(run_inside(nosy), TROUPE_INVALID);
     ck_assert_int_eq(troupe_close(&same), TROUPE_INVALID);
     ck_assert_ptr_eq(same, nosy->runtime);
 }
@@ -265,7 +303,7 @@ static void call_nosy(troupe_runtime *runtime, const troupe_function *f, struct 
     troupe_tensor_release(&x);
 }
 
-START_TEST(wait_dispatch_and_close_are_invalid_in_a_callback)
+START_TEST(run_wait_dispatch_and_close_are_invalid_in_a_callback)
 {
     troupe_runtime *runtime = open_with(workers[_i], 0);
     troupe_function *f = function_over(2);
@@ -629,9 +667,10 @@ static Suite *suite(void)
     tcase_add_test(calls, progress_grows_to_all_steps_and_is_gone_with_the_call);
     tcase_add_loop_test(calls, the_fd_is_readable_as_long_as_a_dispatch_has_something_to_do, 0,
                         n);
+    tcase_add_loop_test(calls, the_fd_stays_readable_while_a_call_waits_for_its_plan, 0, n);
     tcase_add_test(calls, an_fd_that_is_asked_for_late_is_readable_at_once);
     tcase_add_loop_test(calls, results_that_are_kept_outlive_the_runtime, 0, n);
-    tcase_add_loop_test(callbacks, wait_dispatch_and_close_are_invalid_in_a_callback, 0, n);
+    tcase_add_loop_test(callbacks, run_wait_dispatch_and_close_are_invalid_in_a_callback, 0, n);
     tcase_add_loop_test(callbacks, close_is_invalid_in_a_callback_that_a_close_runs, 0, n);
     tcase_add_loop_test(callbacks, closing_a_caller_ends_its_calls_and_not_those_of_others, 0,
                         n);

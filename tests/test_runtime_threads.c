@@ -6,7 +6,9 @@
  * Only the test's own thread checks; others note what they saw.
  */
 #include <limits.h>
+#include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -321,6 +323,115 @@ START_TEST(a_thousand_calls_at_once_do_not_mix_and_their_memory_is_used_again)
 }
 END_TEST
 
+/* An event loop: poll and dispatch. Every round another function, so that each plans, too. */
+static void *poll_many(void *arg)
+{
+    struct actor *a = arg;
+    troupe_error err;
+    troupe_caller *caller;
+    struct record record;
+    await_go(a->scene);
+    if (troupe_caller_open(a->scene->runtime, &caller, &err)) {
+        note(a, "open", &err);
+        return NULL;
+    }
+    struct pollfd at = {.fd = troupe_caller_fd(caller), .events = POLLIN};
+    for (int i = 0; i < a->rounds; i++) {
+        call_once(a, caller, NULL, &record, (float)(i % 100));
+        while (a->ended <= i) {
+            if (poll(&at, 1, WAIT_MS) != 1) {
+                note(a, "nothing to dispatch", NULL);
+                return NULL;
+            }
+            troupe_caller_dispatch(caller);
+        }
+    }
+    if (troupe_caller_close(&caller)) note(a, "close", NULL);
+    return NULL;
+}
+
+/* Each is the only one that runs its work when there are no workers. */
+START_TEST(event_loops_on_several_threads_all_go_on)
+{
+    struct actor actors[4];
+    for (int i = 0; i < 5; i++) {
+        troupe_function *f = function_over(2);
+        struct scene scene = {
+            .runtime = open_with("cpu:0(threads=1),cpu:1(threads=1)", workers[_i], 0), .f = f};
+        play(&scene, actors, 4, 400 / SLOWER, poll_many);
+        ck_assert_int_eq(troupe_close(&scene.runtime), TROUPE_OK);
+        troupe_function_release(&f);
+    }
+}
+END_TEST
+
+/* -- A long call
+ * -------------------------------------------------------------------------------------- */
+
+/* 3,000 steps of about a millisecond. */
+static troupe_function *long_function(void)
+{
+    struct tp_text text = {0};
+    tp_text_add(&text, "function long(v0: f32[1000000]) -> (v3000)\n");
+    for (int i = 1; i <= 3000; i++)
+        tp_text_add(&text, "  v%d = Sigmoid(v%d) @cpu:%d\n", i, i - 1, i / 100 % 2);
+    troupe_function *f = function_of(text.data, NULL);
+    tp_text_fini(&text);
+    return f;
+}
+
+static void *cancel_soon(void *arg)
+{
+    struct actor *a = arg;
+    uint64_t call, end;
+    while (!(call = atomic_load(&a->scene->call)))
+        ;
+    end = tp_clock_ns() + 20000000;
+    while (tp_clock_ns() < end)
+        sched_yield();
+    troupe_cancel(a->scene->runtime, call);
+    return NULL;
+}
+
+/* By a deadline of 20 ms, or by another thread then: long before it would have ended. */
+static void break_off(int n_workers, bool cancel)
+{
+    troupe_function *f = long_function();
+    struct scene scene = {.runtime = open_with("cpu:0,cpu:1", n_workers, 0), .f = f};
+    struct actor canceller = {.scene = &scene};
+    struct outcome outcome = {0};
+    troupe_call_options options = TROUPE_CALL_OPTIONS_INIT;
+    troupe_tensor *x;
+    troupe_error err;
+    ck_ok(troupe_tensor_new(&x, TROUPE_F32, 1, (const int64_t[]){1000000}, NULL, &err));
+    if (!cancel) options.deadline_s = 0.02;
+    const uint64_t from = tp_clock_ns();
+    uint64_t call =
+        outcome_call(scene.runtime, f, (const troupe_tensor *const[]){x}, &options, &outcome);
+    if (cancel) pthread_create(&canceller.thread, NULL, cancel_soon, &canceller);
+    atomic_store(&scene.call, call);
+    ck_assert_int_eq(troupe_wait(scene.runtime, call, WAIT_MS), TROUPE_OK);
+    if (cancel) pthread_join(canceller.thread, NULL);
+    ck_assert_int_eq(outcome.ended, 1);
+    ck_assert_int_eq(outcome.error.code, cancel ? TROUPE_CANCELLED : TROUPE_TIMED_OUT);
+    ck_assert_uint_lt(tp_clock_ns() - from, 2000000000);
+    ck_assert_int_eq(troupe_close(&scene.runtime), TROUPE_OK);
+    troupe_tensor_release(&x);
+    troupe_function_release(&f);
+}
+
+START_TEST(a_deadline_ends_a_long_call_soon)
+{
+    break_off(workers[_i], false);
+}
+END_TEST
+
+START_TEST(a_cancel_of_another_thread_ends_a_long_call_soon)
+{
+    break_off(workers[_i], true);
+}
+END_TEST
+
 /* -- Races with the end of a call
  * -------------------------------------------------------------------------------------- */
 
@@ -606,6 +717,9 @@ static Suite *suite(void)
                         n);
     tcase_add_loop_test(
         running, a_thousand_calls_at_once_do_not_mix_and_their_memory_is_used_again, 0, n);
+    tcase_add_loop_test(running, event_loops_on_several_threads_all_go_on, 0, n);
+    tcase_add_loop_test(running, a_deadline_ends_a_long_call_soon, 0, n);
+    tcase_add_loop_test(running, a_cancel_of_another_thread_ends_a_long_call_soon, 0, n);
     tcase_add_loop_test(races, a_call_that_is_cancelled_as_it_ends_ends_once, 0, n);
     tcase_add_loop_test(races, a_deadline_and_a_cancel_as_the_call_ends_end_it_once, 0, n);
     tcase_add_loop_test(races, a_call_that_is_cancelled_while_it_is_planned_ends_once, 0, n);
