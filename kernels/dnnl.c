@@ -4,113 +4,18 @@
  *
  * oneDNN chooses the layout in which it is fastest; where that is not the caller's, a reorder
  * before or after the computation goes between them by way of the workspace. Known weights are
- * reordered once. oneDNN would use OpenMP's threads, so its number is set to one for the
- * calling thread while oneDNN has it.
+ * reordered once.
  */
 #include "kernels/dnnl.h"
 
 #include "kernels/conv.h"
+#include "kernels/dnnl_api.h"
 
-#ifdef TP_HAVE_DNNL
-#include <dnnl.h>
-#endif
+#ifdef TP_USE_DNNL
 
-#if defined(TP_HAVE_DNNL) && DNNL_VERSION_MAJOR == 2
+#include <stdatomic.h>
 
-#include <dlfcn.h>
-#include <stdio.h>
-
-#include "base/log.h"
-#include "base/thread.h"
 #include "kernels/dense.h"
-
-/* --- the library -------------------------------------------------------------------- */
-#define FUNCTIONS(X)                                                                           \
-    X(dnnl_dilated_convolution_forward_desc_init)                                              \
-    X(dnnl_engine_create)                                                                      \
-    X(dnnl_matmul_desc_init)                                                                   \
-    X(dnnl_memory_create)                                                                      \
-    X(dnnl_memory_desc_equal)                                                                  \
-    X(dnnl_memory_desc_get_size)                                                               \
-    X(dnnl_memory_desc_init_by_strides)                                                        \
-    X(dnnl_memory_desc_init_by_tag)                                                            \
-    X(dnnl_memory_destroy)                                                                     \
-    X(dnnl_primitive_attr_create)                                                              \
-    X(dnnl_primitive_attr_destroy)                                                             \
-    X(dnnl_primitive_attr_set_scratchpad_mode)                                                 \
-    X(dnnl_primitive_create)                                                                   \
-    X(dnnl_primitive_desc_create)                                                              \
-    X(dnnl_primitive_desc_destroy)                                                             \
-    X(dnnl_primitive_desc_query_md)                                                            \
-    X(dnnl_primitive_destroy)                                                                  \
-    X(dnnl_primitive_execute)                                                                  \
-    X(dnnl_reorder_primitive_desc_create)                                                      \
-    X(dnnl_stream_create)                                                                      \
-    X(dnnl_stream_destroy)                                                                     \
-    X(dnnl_stream_wait)
-
-struct api {
-#define X(name) __typeof__(name) *name;
-    FUNCTIONS(X)
-#undef X
-    int (*omp_get_max_threads)(void); /* NULL without OpenMP */
-    void (*omp_set_num_threads)(int);
-    dnnl_engine_t engine;
-};
-
-static bool find_functions(void *library, struct api *api)
-{
-    void *found;
-#define X(name)                                                                                \
-    found = dlsym(library, #name);                                                             \
-    if (!found) return false;                                                                  \
-    memcpy(&api->name, &found, sizeof(found));
-    FUNCTIONS(X)
-#undef X
-    found = dlsym(library, "omp_get_max_threads");
-    memcpy(&api->omp_get_max_threads, &found, sizeof(found));
-    found = dlsym(library, "omp_set_num_threads");
-    memcpy(&api->omp_set_num_threads, &found, sizeof(found));
-    if (!api->omp_set_num_threads) api->omp_get_max_threads = NULL;
-    return api->dnnl_engine_create(&api->engine, dnnl_cpu, 0) == dnnl_success;
-}
-
-static bool open_library(struct api *api, char *why, size_t size)
-{
-    void *library = dlopen("libdnnl.so.2", RTLD_NOW | RTLD_LOCAL);
-    if (library && find_functions(library, api)) return true;
-    snprintf(why, size, "%s", library ? "libdnnl.so.2 lacks a function" : dlerror());
-    return false;
-}
-
-/* The functions, or NULL without the library. Opened once and never closed. */
-static const struct api *get_api(void)
-{
-    static struct tp_lock lock = TP_LOCK_INIT;
-    static struct api api;
-    static enum { UNKNOWN, ABSENT, PRESENT } state; /* only under the lock */
-    char why[200] = "";
-    tp_lock_take(&lock);
-    if (state == UNKNOWN) state = open_library(&api, why, sizeof(why)) ? PRESENT : ABSENT;
-    const bool present = state == PRESENT;
-    tp_lock_drop(&lock);
-    if (why[0]) tp_log(INFO, "dnnl", "oneDNN is not used: %s", why);
-    return present ? &api : NULL;
-}
-
-/* One thread from here to leave(); what the caller had set comes back. */
-static int enter(const struct api *api)
-{
-    if (!api->omp_get_max_threads) return 1;
-    const int threads = api->omp_get_max_threads();
-    if (threads != 1) api->omp_set_num_threads(1);
-    return threads;
-}
-
-static void leave(const struct api *api, int threads)
-{
-    if (threads != 1) api->omp_set_num_threads(threads);
-}
 
 /* --- a prepared computation --------------------------------------------------------- */
 /* One of x, w and y: where the caller's layout is not the computation's, `reorder` and a place
@@ -121,14 +26,17 @@ struct side {
     size_t at;
 };
 
+struct contexts;
+
 struct tp_dnnl {
-    const struct api *api;
+    const struct tp_dnnl_api *api;
     dnnl_primitive_t primitive;
     struct side x, w, y;
     dnnl_memory_desc_t b, scratch;
     bool has_b;
     void *packed; /* the weights as they are used, or NULL */
     size_t scratch_at, workspace;
+    struct contexts *contexts; /* of its runs */
 };
 
 /* PENDING for what oneDNN does not have, else a failure. */
@@ -150,7 +58,7 @@ static troupe_status add_reorder(struct tp_dnnl *d, const dnnl_memory_desc_t *fr
                                  const dnnl_memory_desc_t *to, dnnl_primitive_t *out,
                                  troupe_error *err)
 {
-    const struct api *api = d->api;
+    const struct tp_dnnl_api *api = d->api;
     dnnl_primitive_desc_t desc = NULL;
     if (api->dnnl_memory_desc_equal(from, to)) return TROUPE_OK; /* nothing to reorder */
     TRY_DNNL(api->dnnl_reorder_primitive_desc_create(&desc, from, api->engine, to, api->engine,
@@ -172,7 +80,7 @@ static size_t take(struct tp_dnnl *d, const dnnl_memory_desc_t *desc)
 static troupe_status read_desc(struct tp_dnnl *d, const_dnnl_primitive_desc_t desc,
                                troupe_error *err)
 {
-    const struct api *api = d->api;
+    const struct tp_dnnl_api *api = d->api;
     d->x.used = *api->dnnl_primitive_desc_query_md(desc, dnnl_query_src_md, 0);
     d->w.used = *api->dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 0);
     d->y.used = *api->dnnl_primitive_desc_query_md(desc, dnnl_query_dst_md, 0);
@@ -189,7 +97,7 @@ static troupe_status read_desc(struct tp_dnnl *d, const_dnnl_primitive_desc_t de
 
 static troupe_status create(struct tp_dnnl *d, const_dnnl_op_desc_t op, troupe_error *err)
 {
-    const struct api *api = d->api;
+    const struct tp_dnnl_api *api = d->api;
     dnnl_primitive_attr_t attr = NULL;
     dnnl_primitive_desc_t desc = NULL;
     TRY_DNNL(api->dnnl_primitive_attr_create(&attr));
@@ -204,45 +112,146 @@ static troupe_status create(struct tp_dnnl *d, const_dnnl_op_desc_t op, troupe_e
     return read;
 }
 
-/* --- running ------------------------------------------------------------------------ */
-#define MOST 5 /* arguments */
+/* --- contexts of runs --------------------------------------------------------------- */
+/* What oneDNN's primitives read and write. */
+enum place { X_GIVEN, X_USED, W_GIVEN, W_USED, B_USED, Y_USED, Y_GIVEN, SCRATCH, PLACES };
 
-/* One execution: its arguments, and the stream it goes through. */
-struct execution {
-    const struct tp_dnnl *d;
+/* oneDNN's objects of one run; they cost more than a small product and are kept. */
+struct context {
+    struct context *next; /* does not change once it is in the list */
+    atomic_bool busy;
     dnnl_stream_t stream;
+    dnnl_memory_t memories[PLACES]; /* NULL: not needed */
+    void *data[PLACES];             /* where they lie */
 };
 
-/* The first failure, or success. Whatever was made is given up. */
-static dnnl_status_t execute(const struct execution *e, const_dnnl_primitive_t primitive, int n,
-                             const int *names, const dnnl_memory_desc_t *const *descs,
-                             void *const *data)
+/* As many as there were runs at one time. None leaves the list before the end, so that a thread
+ * may go along it while others add to it. */
+struct contexts {
+    _Atomic(struct context *) first;
+};
+
+/* Whether a run needs it, and how it lies. */
+static const dnnl_memory_desc_t *describe_place(const struct tp_dnnl *d, enum place place)
 {
-    const struct api *api = e->d->api;
-    dnnl_exec_arg_t args[MOST];
-    dnnl_status_t status = dnnl_success;
-    int made = 0;
-    for (; made < n && status == dnnl_success; made++) {
-        args[made] = (dnnl_exec_arg_t){.arg = names[made]};
-        status =
-            api->dnnl_memory_create(&args[made].memory, descs[made], api->engine, data[made]);
-        if (status != dnnl_success) break;
+    switch (place) {
+    case X_GIVEN:
+        return d->x.reorder ? &d->x.given : NULL;
+    case X_USED:
+        return &d->x.used;
+    case W_GIVEN:
+        return d->w.reorder ? &d->w.given : NULL;
+    case W_USED:
+        return &d->w.used;
+    case B_USED:
+        return d->has_b ? &d->b : NULL;
+    case Y_USED:
+        return &d->y.used;
+    case Y_GIVEN:
+        return d->y.reorder ? &d->y.given : NULL;
+    default:
+        return &d->scratch;
     }
-    if (status == dnnl_success)
-        status = api->dnnl_primitive_execute(primitive, e->stream, n, args);
-    for (int i = 0; i < made; i++)
-        api->dnnl_memory_destroy(args[i].memory);
+}
+
+static void destroy_context(const struct tp_dnnl_api *api, struct context *c)
+{
+    for (int i = 0; i < PLACES; i++)
+        if (c->memories[i]) api->dnnl_memory_destroy(c->memories[i]);
+    if (c->stream) api->dnnl_stream_destroy(c->stream);
+    tp_free(c);
+}
+
+static dnnl_status_t fill_context(const struct tp_dnnl *d, struct context *c)
+{
+    const struct tp_dnnl_api *api = d->api;
+    dnnl_status_t status =
+        api->dnnl_stream_create(&c->stream, api->engine, dnnl_stream_default_flags);
+    for (int i = 0; i < PLACES && status == dnnl_success; i++) {
+        const dnnl_memory_desc_t *desc = describe_place(d, (enum place)i);
+        if (desc)
+            status =
+                api->dnnl_memory_create(&c->memories[i], desc, api->engine, DNNL_MEMORY_NONE);
+    }
     return status;
 }
 
+/* One that is not busy; a new one when all are. NULL: out_status says why. */
+static struct context *take_context(const struct tp_dnnl *d, dnnl_status_t *out_status)
+{
+    struct contexts *all = d->contexts;
+    struct context *first = atomic_load_explicit(&all->first, memory_order_acquire);
+    for (struct context *c = first; c; c = c->next)
+        if (!atomic_exchange_explicit(&c->busy, true, memory_order_acquire)) return c;
+    struct context *made = tp_alloc(sizeof(*made));
+    *out_status = made ? fill_context(d, made) : dnnl_out_of_memory;
+    if (*out_status != dnnl_success) {
+        if (made) destroy_context(d->api, made);
+        return NULL;
+    }
+    atomic_init(&made->busy, true);
+    made->next = first;
+    while (!atomic_compare_exchange_weak_explicit(&all->first, &made->next, made,
+                                                  memory_order_release, memory_order_relaxed))
+        ; /* made->next is the first now */
+    return made;
+}
+
+/* Pairs with the exchange in take_context. */
+static void give_context(struct context *c)
+{
+    atomic_store_explicit(&c->busy, false, memory_order_release);
+}
+
+static void destroy_contexts(const struct tp_dnnl *d)
+{
+    struct context *c =
+        d->contexts ? atomic_load_explicit(&d->contexts->first, memory_order_acquire) : NULL;
+    while (c) {
+        struct context *next = c->next;
+        destroy_context(d->api, c);
+        c = next;
+    }
+    tp_free(d->contexts);
+}
+
+/* --- running ------------------------------------------------------------------------ */
+#define MOST 5 /* arguments */
+
+/* One execution. */
+struct execution {
+    const struct tp_dnnl *d;
+    struct context *context;
+};
+
+/* A place lies there from now on. */
+static dnnl_status_t lay(const struct execution *e, enum place place, const void *data)
+{
+    struct context *c = e->context;
+    void *at = (void *)data;
+    if (!c->memories[place] || c->data[place] == at) return dnnl_success; /* as before */
+    const dnnl_status_t status = e->d->api->dnnl_memory_set_data_handle(c->memories[place], at);
+    c->data[place] = status == dnnl_success ? at : NULL;
+    return status;
+}
+
+static dnnl_status_t execute(const struct execution *e, const_dnnl_primitive_t primitive, int n,
+                             const int *names, const enum place *places)
+{
+    dnnl_exec_arg_t args[MOST];
+    for (int i = 0; i < n; i++)
+        args[i] = (dnnl_exec_arg_t){names[i], e->context->memories[places[i]]};
+    return e->d->api->dnnl_primitive_execute(primitive, e->context->stream, n, args);
+}
+
 static dnnl_status_t reorder(const struct execution *e, const_dnnl_primitive_t primitive,
-                             const dnnl_memory_desc_t *from, const void *x,
-                             const dnnl_memory_desc_t *to, void *y)
+                             enum place from, const void *x, enum place to, void *y)
 {
     static const int names[] = {DNNL_ARG_FROM, DNNL_ARG_TO};
-    const dnnl_memory_desc_t *const descs[] = {from, to};
-    void *const data[] = {(void *)x, y};
-    return execute(e, primitive, 2, names, descs, data);
+    const enum place places[] = {from, to};
+    dnnl_status_t status = lay(e, from, x);
+    if (status == dnnl_success) status = lay(e, to, y);
+    return status == dnnl_success ? execute(e, primitive, 2, names, places) : status;
 }
 
 static dnnl_status_t compute(const struct execution *e, const void *x, const void *w,
@@ -250,11 +259,14 @@ static dnnl_status_t compute(const struct execution *e, const void *x, const voi
 {
     static const int names[] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST,
                                 DNNL_ARG_SCRATCHPAD, DNNL_ARG_BIAS};
-    const struct tp_dnnl *d = e->d;
-    const dnnl_memory_desc_t *const descs[] = {&d->x.used, &d->w.used, &d->y.used, &d->scratch,
-                                               &d->b};
-    void *const data[] = {(void *)x, (void *)w, y, scratch, (void *)b};
-    return execute(e, d->primitive, d->has_b ? 5 : 4, names, descs, data);
+    static const enum place places[] = {X_USED, W_USED, Y_USED, SCRATCH, B_USED};
+    const void *const data[] = {x, w, y, scratch, b};
+    dnnl_status_t status = dnnl_success;
+    for (int i = 0; i < MOST && status == dnnl_success; i++)
+        status = lay(e, places[i], data[i]);
+    return status == dnnl_success
+               ? execute(e, e->d->primitive, e->d->has_b ? 5 : 4, names, places)
+               : status;
 }
 
 /* Reorder what must be, compute, reorder back. */
@@ -265,12 +277,12 @@ static dnnl_status_t go(const struct execution *e, const void *x, const void *w,
     dnnl_status_t status = dnnl_success;
     if (d->x.reorder) {
         void *to = tp_part(workspace, d->x.at);
-        status = reorder(e, d->x.reorder, &d->x.given, x, &d->x.used, to);
+        status = reorder(e, d->x.reorder, X_GIVEN, x, X_USED, to);
         x = to;
     }
     if (status == dnnl_success && d->w.reorder && !d->packed) {
         void *to = tp_part(workspace, d->w.at);
-        status = reorder(e, d->w.reorder, &d->w.given, w, &d->w.used, to);
+        status = reorder(e, d->w.reorder, W_GIVEN, w, W_USED, to);
         w = to;
     }
     void *made = d->y.reorder ? tp_part(workspace, d->y.at) : y;
@@ -278,24 +290,22 @@ static dnnl_status_t go(const struct execution *e, const void *x, const void *w,
         status = compute(e, x, d->packed ? d->packed : w, b, made,
                          tp_part(workspace, d->scratch_at));
     if (status == dnnl_success && d->y.reorder)
-        status = reorder(e, d->y.reorder, &d->y.used, made, &d->y.given, y);
-    const dnnl_status_t waited = d->api->dnnl_stream_wait(e->stream);
+        status = reorder(e, d->y.reorder, Y_USED, made, Y_GIVEN, y);
+    const dnnl_status_t waited = d->api->dnnl_stream_wait(e->context->stream);
     return status == dnnl_success ? waited : status;
 }
 
 troupe_status tp_dnnl_run(const struct tp_dnnl *d, const float *x, const float *w,
                           const float *b, float *y, void *workspace, troupe_error *err)
 {
-    const struct api *api = d->api;
-    const int threads = enter(api);
-    struct execution e = {.d = d};
-    dnnl_status_t status =
-        api->dnnl_stream_create(&e.stream, api->engine, dnnl_stream_default_flags);
-    if (status == dnnl_success) {
+    const int threads = tp_dnnl_enter(d->api);
+    dnnl_status_t status = dnnl_success;
+    const struct execution e = {d, take_context(d, &status)};
+    if (e.context) {
         status = go(&e, x, w, b, y, workspace);
-        api->dnnl_stream_destroy(e.stream);
+        give_context(e.context);
     }
-    leave(api, threads);
+    tp_dnnl_leave(d->api, threads);
     if (status == dnnl_success) return TROUPE_OK;
     const troupe_status refused = refuse(status, err);
     return refused < 0 ? refused
@@ -306,16 +316,28 @@ troupe_status tp_dnnl_run(const struct tp_dnnl *d, const float *x, const float *
 /* Known weights as they are used, once. */
 static troupe_status pack(struct tp_dnnl *d, const float *w, troupe_error *err)
 {
-    const struct api *api = d->api;
-    const size_t size = api->dnnl_memory_desc_get_size(&d->w.used);
-    struct execution e = {.d = d};
+    const size_t size = d->api->dnnl_memory_desc_get_size(&d->w.used);
+    dnnl_status_t status = dnnl_success;
     d->packed = tp_alloc_aligned(64, size);
     if (!d->packed) return tp_fail_memory(err, size);
-    TRY_DNNL(api->dnnl_stream_create(&e.stream, api->engine, dnnl_stream_default_flags));
-    const dnnl_status_t status =
-        reorder(&e, d->w.reorder, &d->w.given, w, &d->w.used, d->packed);
-    api->dnnl_stream_destroy(e.stream);
+    const struct execution e = {d, take_context(d, &status)};
+    if (e.context) {
+        status = reorder(&e, d->w.reorder, W_GIVEN, w, W_USED, d->packed);
+        give_context(e.context);
+    }
     TRY_DNNL(status);
+    return TROUPE_OK;
+}
+
+/* The first context, so that a run need not make it. */
+static troupe_status start_contexts(struct tp_dnnl *d, troupe_error *err)
+{
+    dnnl_status_t status = dnnl_success;
+    d->contexts = tp_alloc(sizeof(*d->contexts));
+    if (!d->contexts) return tp_fail_memory(err, sizeof(*d->contexts));
+    struct context *first = take_context(d, &status);
+    TRY_DNNL(status);
+    give_context(first);
     return TROUPE_OK;
 }
 
@@ -323,7 +345,8 @@ static troupe_status pack(struct tp_dnnl *d, const float *w, troupe_error *err)
 static troupe_status finish(struct tp_dnnl *d, const_dnnl_op_desc_t op, const float *w,
                             troupe_error *err)
 {
-    const troupe_status status = create(d, op, err);
+    troupe_status status = create(d, op, err);
+    if (status == TROUPE_OK) status = start_contexts(d, err);
     if (status != TROUPE_OK || !d->w.reorder) return status;
     if (w) return pack(d, w, err);
     d->w.at = take(d, &d->w.used);
@@ -332,7 +355,7 @@ static troupe_status finish(struct tp_dnnl *d, const_dnnl_op_desc_t op, const fl
 
 static troupe_status new_dnnl(struct tp_dnnl **out, troupe_error *err)
 {
-    const struct api *api = get_api();
+    const struct tp_dnnl_api *api = tp_dnnl_open();
     if (!api) return TROUPE_PENDING;
     *out = tp_alloc(sizeof(**out));
     if (!*out) return tp_fail_memory(err, sizeof(**out));
@@ -343,7 +366,7 @@ static troupe_status new_dnnl(struct tp_dnnl **out, troupe_error *err)
 static troupe_status init_matmul(struct tp_dnnl *d, size_t m, size_t n, size_t k, bool turned_x,
                                  bool turned_w, const float *w, troupe_error *err)
 {
-    const struct api *api = d->api;
+    const struct tp_dnnl_api *api = d->api;
     const dnnl_dims_t x_dims = {(int64_t)m, (int64_t)k}, w_dims = {(int64_t)k, (int64_t)n};
     const dnnl_dims_t y_dims = {(int64_t)m, (int64_t)n}, y_steps = {(int64_t)n, 1};
     const dnnl_dims_t x_steps = {turned_x ? 1 : (int64_t)k, turned_x ? (int64_t)m : 1};
@@ -365,9 +388,9 @@ troupe_status tp_dnnl_matmul(struct tp_dnnl **out, size_t m, size_t n, size_t k,
     TP_OWNED(tp_dnnl_destroy) struct tp_dnnl *d = NULL;
     troupe_status status = new_dnnl(&d, err);
     if (status != TROUPE_OK) return status;
-    const int threads = enter(d->api);
+    const int threads = tp_dnnl_enter(d->api);
     status = init_matmul(d, m, n, k, turned_x, turned_w, w, err);
-    leave(d->api, threads);
+    tp_dnnl_leave(d->api, threads);
     if (status != TROUPE_OK) return status;
     *out = d;
     d = NULL;
@@ -375,7 +398,7 @@ troupe_status tp_dnnl_matmul(struct tp_dnnl **out, size_t m, size_t n, size_t k,
 }
 
 /* The caller's layout, in order, and one that is left to oneDNN. */
-static dnnl_status_t describe(const struct api *api, int n, const dnnl_dims_t dims,
+static dnnl_status_t describe(const struct tp_dnnl_api *api, int n, const dnnl_dims_t dims,
                               dnnl_memory_desc_t *given, dnnl_memory_desc_t *any)
 {
     dnnl_dims_t steps;
@@ -393,7 +416,7 @@ static dnnl_status_t describe(const struct api *api, int n, const dnnl_dims_t di
 static troupe_status init_conv(struct tp_dnnl *d, const struct tp_conv *c, const float *w,
                                troupe_error *err)
 {
-    const struct api *api = d->api;
+    const struct tp_dnnl_api *api = d->api;
     const int space = c->rank, from = TP_SPACE - space, grouped = c->groups > 1;
     const int64_t groups = (int64_t)c->groups, in = (int64_t)c->in, out = (int64_t)c->out;
     dnnl_dims_t x = {(int64_t)c->n, groups * in}, y = {(int64_t)c->n, groups * out};
@@ -430,9 +453,9 @@ troupe_status tp_dnnl_conv(struct tp_dnnl **out, const struct tp_conv *conv, con
     TP_OWNED(tp_dnnl_destroy) struct tp_dnnl *d = NULL;
     troupe_status status = new_dnnl(&d, err);
     if (status != TROUPE_OK) return status;
-    const int threads = enter(d->api);
+    const int threads = tp_dnnl_enter(d->api);
     status = init_conv(d, conv, w, err);
-    leave(d->api, threads);
+    tp_dnnl_leave(d->api, threads);
     if (status != TROUPE_OK) return status;
     *out = d;
     d = NULL;
@@ -453,6 +476,7 @@ void tp_dnnl_destroy(struct tp_dnnl **dnnl)
 {
     struct tp_dnnl *d = *dnnl;
     if (!d) return;
+    destroy_contexts(d);
     if (d->primitive) d->api->dnnl_primitive_destroy(d->primitive);
     if (d->x.reorder) d->api->dnnl_primitive_destroy(d->x.reorder);
     if (d->w.reorder) d->api->dnnl_primitive_destroy(d->w.reorder);

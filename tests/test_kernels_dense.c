@@ -6,6 +6,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/alloc.h"
+#include "kernels/dnnl.h"
 #include "tests/op_case.h"
 #include "tests/test.h"
 
@@ -128,6 +130,64 @@ START_TEST(several_threads_agree_with_one)
 }
 END_TEST
 
+/* A product of oneDNN's that several threads run, and what it must give. */
+enum { M = 48, N = 64, K = 40, RUNS = 1000, AT_ONCE = 4 };
+
+struct product {
+    struct tp_dnnl *dnnl;
+    float x[M * K], w[K * N], y[M * N];
+};
+
+static void run_product(const struct product *p, float *y, void *workspace)
+{
+    troupe_error err;
+    ck_ok(tp_dnnl_run(p->dnnl, p->x, p->w, NULL, y, workspace, &err));
+}
+
+static void *repeat_product(void *arg)
+{
+    const struct product *p = arg;
+    float *y = calloc(M * N, sizeof(float));
+    void *workspace = aligned_alloc(64, tp_dnnl_workspace(p->dnnl) + 64);
+    for (int i = 0; i < RUNS; i++) {
+        run_product(p, y, workspace);
+        ck_assert(memcmp(y, p->y, sizeof(p->y)) == 0);
+    }
+    free(y);
+    free(workspace);
+    return NULL;
+}
+
+START_TEST(runs_of_onednn_keep_what_they_need)
+{
+    static struct product p;
+    const size_t before = tp_alloc_pieces();
+    pthread_t threads[AT_ONCE];
+    troupe_error err;
+    for (int i = 0; i < M * K; i++)
+        p.x[i] = (float)(i % 7) - 3;
+    for (int i = 0; i < K * N; i++)
+        p.w[i] = (float)(i % 5) - 2;
+    const troupe_status status =
+        tp_dnnl_matmul(&p.dnnl, M, N, K, false, true, _i ? p.w : NULL, &err);
+    if (status == TROUPE_PENDING) return; /* it is not there */
+    ck_ok(status);
+    void *workspace = aligned_alloc(64, tp_dnnl_workspace(p.dnnl) + 64);
+    tp_alloc_fail_at(0, 0); /* counts from here on */
+    run_product(&p, p.y, workspace);
+    repeat_product(&p);
+    ck_assert_uint_eq(tp_alloc_asked(), 0);
+    for (int i = 0; i < AT_ONCE; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, repeat_product, &p), 0);
+    for (int i = 0; i < AT_ONCE; i++)
+        pthread_join(threads[i], NULL);
+    ck_assert_uint_le(tp_alloc_asked(), AT_ONCE - 1);
+    free(workspace);
+    tp_dnnl_destroy(&p.dnnl);
+    ck_assert_uint_eq(tp_alloc_pieces(), before);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("kernels/dense");
@@ -135,6 +195,7 @@ static Suite *suite(void)
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, ways_agree, 0, (int)TP_COUNT(large));
     tcase_add_loop_test(t, several_threads_agree_with_one, 0, (int)TP_COUNT(large));
+    tcase_add_loop_test(t, runs_of_onednn_keep_what_they_need, 0, 2);
     suite_add_tcase(s, t);
     return s;
 }
