@@ -36,6 +36,21 @@ static troupe_status keep_widened(struct tp_dense *dense, const void *b, troupe_
     return TROUPE_OK;
 }
 
+/* b, which is turned, the other way round, once. Our own product would do so in each run. */
+static troupe_status keep_turned(struct tp_dense *dense, const char *b, troupe_error *err)
+{
+    const size_t n = dense->n, k = dense->k, size = troupe_dtype_size(dense->result);
+    char *turned = tp_alloc_array(n * k, size);
+    if (!turned) return tp_fail_memory(err, n * k * size);
+    for (size_t j = 0; j < n; j++)
+        for (size_t p = 0; p < k; p++)
+            memcpy(turned + (p * n + j) * size, b + (j * k + p) * size, size);
+    tp_free(dense->b);
+    dense->b = turned;
+    dense->turned_b = false;
+    return TROUPE_OK;
+}
+
 /* oneDNN's or OpenBLAS's product when it is worth it, else our own stays. */
 static troupe_status choose(struct tp_dense *dense, const float *b, int threads,
                             troupe_error *err)
@@ -62,7 +77,10 @@ troupe_status tp_dense_make(struct tp_dense *dense, const void *b, int threads, 
     dense->result = half ? TROUPE_F32 : dense->dtype;
     dense->product = tp_gemm_find(dense->result);
     if (half && b) TP_TRY(keep_widened(dense, b, err));
-    TP_TRY(choose(dense, half ? dense->b : b, threads, err));
+    if (dense->b) b = dense->b;
+    TP_TRY(choose(dense, b, threads, err));
+    const bool own = dense->parts.n == 0 && dense->product == tp_gemm_find(dense->result);
+    if (own && b && dense->turned_b) TP_TRY(keep_turned(dense, b, err));
     if (half) dense->workspace += tp_room(dense->m * dense->k * sizeof(float));
     if (half && !b) dense->workspace += tp_room(dense->n * dense->k * sizeof(float));
     dense->parts_at = dense->workspace;

@@ -21,7 +21,9 @@ struct tp_matrix {
 typedef void tp_gemm_fn(size_t m, size_t n, size_t k, struct tp_matrix a, struct tp_matrix b,
                         void *c, size_t c_row);
 
-/* For f32, f64, i32, i64, u32 and u64; NULL for other types. */
+/* For f32, f64, i32, i64, u32 and u64; NULL for other types. The best for this processor. */
 tp_gemm_fn *tp_gemm_find(troupe_dtype dtype);
+/* The one for all processors. */
+tp_gemm_fn *tp_gemm_plain(troupe_dtype dtype);
 
 #endif

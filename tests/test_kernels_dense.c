@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "kernels/dnnl.h"
+#include "kernels/gemm.h"
 #include "tests/op_case.h"
 #include "tests/test.h"
 
@@ -188,6 +189,57 @@ START_TEST(runs_of_onednn_keep_what_they_need)
 }
 END_TEST
 
+/* Sizes about those where our own product changes its way, m by n by k. */
+static const size_t own_sizes[][3] = {
+    {1, 1, 1},    {1, 7, 9},    {1, 64, 300},   {2, 130, 5},   {3, 33, 520},
+    {4, 8, 8},    {5, 3, 3},    {7, 16, 17},    {16, 15, 257}, {20, 31, 40},
+    {33, 24, 70}, {18, 40, 12}, {17, 100, 600},
+};
+
+static double product_at(const double *a, const double *b, size_t k, size_t i, size_t j,
+                         const struct tp_matrix *left, const struct tp_matrix *right)
+{
+    double sum = 0;
+    for (size_t p = 0; p < k; p++)
+        sum += a[i * left->row + p * left->column] * b[p * right->row + j * right->column];
+    return sum;
+}
+
+/* `turned`: bit 0 for a, bit 1 for b. Small whole numbers, so that all sums are exact. */
+static void check_own(tp_gemm_fn *f32, tp_gemm_fn *f64, const size_t size[3], int turned)
+{
+    const size_t m = size[0], n = size[1], k = size[2];
+    double *a = calloc(m * k, sizeof(*a)), *b = calloc(k * n, sizeof(*b));
+    float *narrow_a = calloc(m * k, sizeof(float)), *narrow_b = calloc(k * n, sizeof(float));
+    double *c = calloc(m * n, sizeof(*c));
+    float *narrow_c = calloc(m * n, sizeof(float));
+    for (size_t i = 0; i < m * k; i++)
+        narrow_a[i] = (float)(a[i] = (double)(i * 7 % 11) - 5);
+    for (size_t i = 0; i < k * n; i++)
+        narrow_b[i] = (float)(b[i] = (double)(i * 5 % 13) - 6);
+    struct tp_matrix left = {a, turned & 1 ? 1 : k, turned & 1 ? m : 1};
+    struct tp_matrix right = {b, turned & 2 ? 1 : n, turned & 2 ? k : 1};
+    f64(m, n, k, left, right, c, n);
+    left.data = narrow_a;
+    right.data = narrow_b;
+    f32(m, n, k, left, right, narrow_c, n);
+    for (size_t i = 0; i < m * n; i++) {
+        const double want = product_at(a, b, k, i / n, i % n, &left, &right);
+        ck_assert(c[i] == want && (double)narrow_c[i] == want);
+    }
+    free(a), free(b), free(c);
+    free(narrow_a), free(narrow_b), free(narrow_c);
+}
+
+START_TEST(our_own_products_are_exact_where_sums_are)
+{
+    for (int turned = 0; turned < 4; turned++) {
+        check_own(tp_gemm_find(TROUPE_F32), tp_gemm_find(TROUPE_F64), own_sizes[_i], turned);
+        check_own(tp_gemm_plain(TROUPE_F32), tp_gemm_plain(TROUPE_F64), own_sizes[_i], turned);
+    }
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("kernels/dense");
@@ -195,6 +247,8 @@ static Suite *suite(void)
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, ways_agree, 0, (int)TP_COUNT(large));
     tcase_add_loop_test(t, several_threads_agree_with_one, 0, (int)TP_COUNT(large));
+    tcase_add_loop_test(t, our_own_products_are_exact_where_sums_are, 0,
+                        (int)TP_COUNT(own_sizes));
     tcase_add_loop_test(t, runs_of_onednn_keep_what_they_need, 0, 2);
     suite_add_tcase(s, t);
     return s;
