@@ -4,7 +4,8 @@
  *
  * oneDNN chooses the layout in which it is fastest; where that is not the caller's, a reorder
  * before or after the computation goes between them by way of the workspace. Known weights are
- * reordered once.
+ * reordered once. Where channels are last, which is common, the reorder is our own, since a call
+ * of oneDNN's costs as much as a small convolution.
  */
 #include "kernels/dnnl.h"
 
@@ -16,6 +17,7 @@
 #include <stdatomic.h>
 
 #include "kernels/dense.h"
+#include "kernels/turn.h"
 
 /* --- a prepared computation --------------------------------------------------------- */
 /* One of x, w and y: where the caller's layout is not the computation's, `reorder` and a place
@@ -23,6 +25,7 @@
 struct side {
     dnnl_memory_desc_t given, used;
     dnnl_primitive_t reorder;
+    bool turned; /* the channels are last in `used`: no primitive is needed */
     size_t at;
 };
 
@@ -69,6 +72,46 @@ static troupe_status add_reorder(struct tp_dnnl *d, const dnnl_memory_desc_t *fr
     return TROUPE_OK;
 }
 
+/* Plain, f32, and each place of an image has its channels side by side. */
+static bool has_channels_last(const dnnl_memory_desc_t *desc)
+{
+    const dnnl_blocking_desc_t *b = &desc->format_desc.blocking;
+    int64_t step = desc->dims[1];
+    if (desc->ndims < 3 || desc->format_kind != dnnl_blocked || b->inner_nblks != 0 ||
+        desc->data_type != dnnl_f32 || desc->offset0 != 0 || b->strides[1] != 1)
+        return false;
+    for (int i = desc->ndims - 1; i >= 0; i--) {
+        if (desc->padded_dims[i] != desc->dims[i]) return false;
+        if (i == 1) continue;
+        if (b->strides[i] != step) return false;
+        step *= desc->dims[i];
+    }
+    return true;
+}
+
+/* x or y of a computation: turned, or with a primitive to reorder. */
+static troupe_status join(struct tp_dnnl *d, struct side *side, bool out, troupe_error *err)
+{
+    const dnnl_memory_desc_t *from = out ? &side->used : &side->given;
+    const dnnl_memory_desc_t *to = out ? &side->given : &side->used;
+    side->turned = has_channels_last(&side->used) &&
+                   !d->api->dnnl_memory_desc_equal(&side->given, &side->used);
+    return side->turned ? TROUPE_OK : add_reorder(d, from, to, &side->reorder, err);
+}
+
+/* All images of a side, from channels first to channels last or back. */
+static void turn(const struct side *side, bool back, float *to, const float *from)
+{
+    const dnnl_memory_desc_t *desc = &side->given;
+    const size_t channels = (size_t)desc->dims[1];
+    size_t space = 1;
+    for (int i = 2; i < desc->ndims; i++)
+        space *= (size_t)desc->dims[i];
+    for (int64_t i = 0; i < desc->dims[0];
+         i++, to += channels * space, from += channels * space)
+        tp_turn_f32(to, from, back ? space : channels, back ? channels : space);
+}
+
 static size_t take(struct tp_dnnl *d, const dnnl_memory_desc_t *desc)
 {
     const size_t at = d->workspace;
@@ -86,12 +129,12 @@ static troupe_status read_desc(struct tp_dnnl *d, const_dnnl_primitive_desc_t de
     d->y.used = *api->dnnl_primitive_desc_query_md(desc, dnnl_query_dst_md, 0);
     d->scratch = *api->dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
     TRY_DNNL(api->dnnl_primitive_create(&d->primitive, desc));
-    TP_TRY(add_reorder(d, &d->x.given, &d->x.used, &d->x.reorder, err));
+    TP_TRY(join(d, &d->x, false, err));
     TP_TRY(add_reorder(d, &d->w.given, &d->w.used, &d->w.reorder, err));
-    TP_TRY(add_reorder(d, &d->y.used, &d->y.given, &d->y.reorder, err));
+    TP_TRY(join(d, &d->y, true, err));
     d->scratch_at = take(d, &d->scratch);
-    if (d->x.reorder) d->x.at = take(d, &d->x.used);
-    if (d->y.reorder) d->y.at = take(d, &d->y.used);
+    if (d->x.reorder || d->x.turned) d->x.at = take(d, &d->x.used);
+    if (d->y.reorder || d->y.turned) d->y.at = take(d, &d->y.used);
     return TROUPE_OK;
 }
 
@@ -275,7 +318,11 @@ static dnnl_status_t go(const struct execution *e, const void *x, const void *w,
 {
     const struct tp_dnnl *d = e->d;
     dnnl_status_t status = dnnl_success;
-    if (d->x.reorder) {
+    if (d->x.turned) {
+        float *to = tp_part(workspace, d->x.at);
+        turn(&d->x, false, to, x);
+        x = to;
+    } else if (d->x.reorder) {
         void *to = tp_part(workspace, d->x.at);
         status = reorder(e, d->x.reorder, X_GIVEN, x, X_USED, to);
         x = to;
@@ -285,13 +332,15 @@ static dnnl_status_t go(const struct execution *e, const void *x, const void *w,
         status = reorder(e, d->w.reorder, W_GIVEN, w, W_USED, to);
         w = to;
     }
-    void *made = d->y.reorder ? tp_part(workspace, d->y.at) : y;
+    void *made = d->y.reorder || d->y.turned ? tp_part(workspace, d->y.at) : y;
     if (status == dnnl_success)
         status = compute(e, x, d->packed ? d->packed : w, b, made,
                          tp_part(workspace, d->scratch_at));
     if (status == dnnl_success && d->y.reorder)
         status = reorder(e, d->y.reorder, Y_USED, made, Y_GIVEN, y);
     const dnnl_status_t waited = d->api->dnnl_stream_wait(e->context->stream);
+    if (status == dnnl_success && waited == dnnl_success && d->y.turned)
+        turn(&d->y, true, y, made);
     return status == dnnl_success ? waited : status;
 }
 

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "kernels/dnnl.h"
 #include "kernels/gemm.h"
+#include "kernels/turn.h"
 #include "tests/op_case.h"
 #include "tests/test.h"
 
@@ -240,6 +241,23 @@ START_TEST(our_own_products_are_exact_where_sums_are)
 }
 END_TEST
 
+START_TEST(a_matrix_of_any_size_is_turned)
+{
+    static float from[40 * 40], to[40 * 40 + 1];
+    for (int i = 0; i < 40 * 40; i++)
+        from[i] = (float)i;
+    for (size_t rows = 0; rows <= 40; rows++)
+        for (size_t columns = 0; columns <= 40; columns++) {
+            to[rows * columns] = -1; /* behind the last */
+            tp_turn_f32(to, from, rows, columns);
+            for (size_t i = 0; i < rows * columns; i++)
+                if (to[i % columns * rows + i / columns] != from[i])
+                    ck_abort_msg("%zu x %zu: element %zu", rows, columns, i);
+            ck_assert(to[rows * columns] == -1);
+        }
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("kernels/dense");
@@ -249,6 +267,7 @@ static Suite *suite(void)
     tcase_add_loop_test(t, several_threads_agree_with_one, 0, (int)TP_COUNT(large));
     tcase_add_loop_test(t, our_own_products_are_exact_where_sums_are, 0,
                         (int)TP_COUNT(own_sizes));
+    tcase_add_test(t, a_matrix_of_any_size_is_turned);
     tcase_add_loop_test(t, runs_of_onednn_keep_what_they_need, 0, 2);
     suite_add_tcase(s, t);
     return s;
