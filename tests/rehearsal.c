@@ -6,6 +6,13 @@
 #include "tests/rehearsal.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+
+int rehearsal_run(Suite *s)
+{
+    setenv("CK_FORK", "no", 0);
+    return test_run(s);
+}
 
 /* -- Runtimes
  * -------------------------------------------------------------------------------------- */

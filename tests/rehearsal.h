@@ -17,6 +17,9 @@
 #define SEEDS 500
 /* A test for every seed, in loops of their own. */
 #define tcase_add_seeds(tcase, test) tcase_add_loop_test(tcase, test, 0, SEEDS)
+/* As test_run, in one process: thousands of forks take longer than all the seeds. CK_FORK=yes
+ * tells which seed it is that ends the process. */
+int rehearsal_run(Suite *s);
 
 /* A runtime that is driven step by step. */
 struct rehearsal {

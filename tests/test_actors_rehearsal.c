@@ -371,5 +371,5 @@ static Suite *suite(void)
 
 int main(void)
 {
-    return test_run(suite());
+    return rehearsal_run(suite());
 }
