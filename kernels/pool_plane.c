@@ -2,16 +2,21 @@
  *
  * kernels/pool_plane.c - the pool of one plane of f32 without dilations.
  *
- * Four elements of the result are worked out side by side. NaNs are rare: a row is computed as
- * if there were none, looking out for them, and computed again where one was met.
+ * Four elements of the result are worked out side by side, or, of the greatest, eight where
+ * the processor has AVX2. NaNs are rare: a row is computed as if there were none, looking out
+ * for them, and computed again where one was met.
  */
 #include "kernels/pool_plane.h"
 
-#ifdef __SSE2__
+#if defined(__x86_64__) && defined(__GNUC__)
+#define HAVE_AVX2
+#include <immintrin.h>
+#elif defined(__SSE2__)
 #include <emmintrin.h>
 #endif
 
 #define LANES  4
+#define WIDE   8 /* with AVX2 */
 #define INLINE static inline __attribute__((always_inline))
 
 /* The windows of one row of the result: the part of the input that they meet. */
@@ -235,8 +240,88 @@ INSIDE(three_by_two, 3, 2)
 INSIDE(any_by_one, (size_t)p->kernel[1], 1)
 INSIDE(any_by_any, (size_t)p->kernel[1], (size_t)p->stride[1])
 
-static tp_pool_inside *choose(int64_t taps, int64_t stride)
+/* --- eight elements, of the greatest ------------------------------------------------- */
+#ifdef HAVE_AVX2
+#define WITH_AVX2 __attribute__((target("avx2")))
+
+/* With a stride of 2 they come in the order 0 1 4 5 2 3 6 7. */
+INLINE WITH_AVX2 __m256 load_eight(const float *x, size_t stride)
 {
+    if (stride == 1) return _mm256_loadu_ps(x);
+    return _mm256_shuffle_ps(_mm256_loadu_ps(x), _mm256_loadu_ps(x + 7),
+                             _MM_SHUFFLE(3, 1, 2, 0));
+}
+
+INLINE WITH_AVX2 void store_eight(float *y, __m256 v, size_t stride)
+{
+    const __m256d pairs = _mm256_castps_pd(v);
+    if (stride == 2)
+        v = _mm256_castpd_ps(_mm256_permute4x64_pd(pairs, _MM_SHUFFLE(3, 1, 2, 0)));
+    _mm256_storeu_ps(y, v);
+}
+
+/* All taps of eight windows; what was seen of NaNs goes to *seen. */
+INLINE WITH_AVX2 __m256 take_eight(const float *x, size_t wide, size_t rows, size_t taps,
+                                   size_t stride, __m256 *seen)
+{
+    __m256 m = _mm256_set1_ps(-__builtin_inff());
+    for (size_t r = 0; r < rows; r++, x += wide)
+        for (size_t k = 0; k < taps; k++) {
+            const __m256 v = load_eight(x + k, stride);
+            m = _mm256_max_ps(v, m);
+            *seen = _mm256_or_ps(*seen, _mm256_cmp_ps(v, v, _CMP_UNORD_Q));
+        }
+    return m;
+}
+
+/* WIDE elements or more. False: a NaN was met, and the row must be computed again. */
+INLINE WITH_AVX2 bool run_eights(const struct tp_pool_plane *p, float *y, size_t n,
+                                 const float *x, size_t rows, size_t taps, size_t stride)
+{
+    const size_t wide = (size_t)p->in[1];
+    __m256 seen = _mm256_setzero_ps();
+    for (size_t at = 0; at < n; at += WIDE) {
+        const size_t i = n - at < WIDE ? n - WIDE : at;
+        store_eight(y + i, take_eight(x + i * stride, wide, rows, taps, stride, &seen), stride);
+    }
+    return _mm256_movemask_ps(seen) == 0;
+}
+
+#define INSIDE_WIDE(name, taps, stride)                                                        \
+    static WITH_AVX2 void name##_wide(const struct tp_pool_plane *p, float *y, size_t n,       \
+                                      const float *x, size_t rows)                             \
+    {                                                                                          \
+        const bool done = rows == (taps) ? run_eights(p, y, n, x, (taps), (taps), (stride))    \
+                                         : run_eights(p, y, n, x, rows, (taps), (stride));     \
+        if (!done) name(p, y, n, x, rows);                                                     \
+    }
+INSIDE_WIDE(two_by_two, 2, 2)
+INSIDE_WIDE(three_by_one, 3, 1)
+INSIDE_WIDE(three_by_two, 3, 2)
+INSIDE_WIDE(any_by_one, (size_t)p->kernel[1], 1)
+
+static tp_pool_inside *choose_wide(int64_t taps, int64_t stride)
+{
+    if (!__builtin_cpu_supports("avx2")) return NULL;
+    if (taps == 2 && stride == 2) return two_by_two_wide;
+    if (taps == 3 && stride == 1) return three_by_one_wide;
+    if (taps == 3 && stride == 2) return three_by_two_wide;
+    return stride == 1 ? any_by_one_wide : NULL;
+}
+#else
+static tp_pool_inside *choose_wide(int64_t taps, int64_t stride)
+{
+    (void)taps, (void)stride;
+    return NULL;
+}
+#endif
+
+static tp_pool_inside *choose(const struct tp_pool_plane *p)
+{
+    const int64_t taps = p->kernel[1], stride = p->stride[1];
+    const bool long_rows = p->inside[1] - p->inside[0] >= WIDE;
+    tp_pool_inside *wide = long_rows && !p->sum ? choose_wide(taps, stride) : NULL;
+    if (wide) return wide;
     if (taps == 2 && stride == 2) return two_by_two;
     if (taps == 3 && stride == 1) return three_by_one;
     if (taps == 3 && stride == 2) return three_by_two;
@@ -268,8 +353,8 @@ bool tp_pool_plane_make(struct tp_pool_plane *p, const struct tp_window *w, bool
         p->begin[d] = w->begin[d + 1];
     }
     p->sum = sum;
-    p->run = choose(p->kernel[1], p->stride[1]);
     find_inside(p);
+    p->run = choose(p);
     return true;
 }
 
