@@ -39,15 +39,17 @@ size_t tp_frame_size(const struct tp_program *program)
     return carve_all(&counted, program, NULL);
 }
 
-/* What never changes in a slot: its type, and the elements that stay in one place. */
+/* What never changes in a slot: its type, and the elements that stay in one place. Where all
+ * values of the arena are without elements there is none, and any address does. */
 static void set_slots(struct tp_frame *frame)
 {
+    char *const arena = frame->arena ? frame->arena : (char *)frame;
     for (uint32_t i = 0; i < frame->program->n_slots; i++) {
         const struct tp_slot *s = &frame->program->slots[i];
         struct tp_view *view = &frame->values[i];
         view->type = s->type ? s->type : &frame->types[s->dynamic];
         if (s->storage == TP_STORE_CONST) view->data = (void *)s->constant;
-        if (s->storage == TP_STORE_ARENA) view->data = (char *)frame->arena + s->offset;
+        if (s->storage == TP_STORE_ARENA) view->data = arena + s->offset;
     }
 }
 

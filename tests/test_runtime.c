@@ -300,6 +300,23 @@ START_TEST(a_function_without_arguments_runs)
 }
 END_TEST
 
+/* Without elements between argument and result the shards have no arena. */
+START_TEST(a_function_of_values_without_elements_runs)
+{
+    struct stand s = stand_open("cpu:0,cpu:1", 0);
+    troupe_function *f = function_of("function f(x: f32[0]) -> (n, s)\n"
+                                     "  a = Relu(x) @cpu:0\n  b = Neg(a) @cpu:1\n"
+                                     "  c = Exp(b) @cpu:1\n  n = Size(c) @cpu:0\n"
+                                     "  s = ReduceSum(c, keepdims=0) @cpu:1\n",
+                                     NULL);
+    ck_ran(&s, RUN(&s, f, NULL, "f32[0] []"));
+    ck_value(s.results[0], "i64[] 0");
+    ck_value(s.results[1], "f32[] 0");
+    troupe_function_release(&f);
+    stand_close(&s);
+}
+END_TEST
+
 START_TEST(results_come_in_their_order_and_more_than_once_without_those_between)
 {
     struct stand s = stand_open("cpu:0,cpu:1", 0);
@@ -557,6 +574,7 @@ static Suite *suite(void)
     tcase_add_test(values, a_value_that_crosses_shares_its_buffer);
     tcase_add_test(values, missing_arguments_take_their_defaults);
     tcase_add_test(values, a_function_without_arguments_runs);
+    tcase_add_test(values, a_function_of_values_without_elements_runs);
     tcase_add_test(values,
                    results_come_in_their_order_and_more_than_once_without_those_between);
     tcase_add_loop_test(values, trees_and_chains_of_sums_over_devices_are_right, 0, 20);
