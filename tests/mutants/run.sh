@@ -49,7 +49,7 @@ caught_by() {
     [ -z "$2" ] || only=("CK_RUN_CASE=$2")
     rm -f "$1.tap"
     mkfifo "$1.tap"
-    env "${only[@]}" CK_TAP_LOG_FILE_NAME="$1.tap" timeout 200 "$1" >"$1.log" 2>&1 </dev/null &
+    env CK_FORK=yes "${only[@]}" CK_TAP_LOG_FILE_NAME="$1.tap" timeout 200 "$1" >"$1.log" 2>&1 </dev/null &
     suite=$!
     while read -r -t 20 verdict || { status=$?; false; }; do
         [[ $verdict != 'not ok'* ]] || { caught=0 && break; }
