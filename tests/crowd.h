@@ -16,7 +16,7 @@
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define SLOWER 10
+#define SLOWER 4
 #endif
 #endif
 #ifndef SLOWER

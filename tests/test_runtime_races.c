@@ -144,6 +144,103 @@ START_TEST(progress_and_figures_can_be_asked_for_at_any_time)
 }
 END_TEST
 
+/* Children of whatever call was published last, which may have been cancelled or have ended. */
+static void *start_children(void *arg)
+{
+    struct member *a = arg;
+    troupe_error err;
+    troupe_caller *caller;
+    member_await(a->crowd);
+    if (troupe_caller_open(a->crowd->runtime, &caller, &err)) {
+        member_note(a, "open", &err);
+        return NULL;
+    }
+    for (int i = 0; atomic_load(&a->crowd->go) == 1; i++) {
+        struct member_call started;
+        troupe_call_options options = TROUPE_CALL_OPTIONS_INIT;
+        options.parent = atomic_load(&a->crowd->call);
+        uint64_t call = member_start(a, caller, &options, &started, (float)(i % 50));
+        if (troupe_caller_wait(caller, call, WAIT_MS)) member_note(a, "wait", NULL);
+        if (a->ended != i + 1) member_note(a, "a child ended more than once, or not", NULL);
+    }
+    if (troupe_caller_close(&caller)) member_note(a, "close", NULL);
+    return NULL;
+}
+
+START_TEST(children_on_other_threads_end_once_whatever_becomes_of_their_parent)
+{
+    troupe_error err;
+    troupe_caller *caller;
+    struct member members[3], a = {.state = 9};
+    troupe_function *f = function_over(2);
+    struct crowd crowd = {.runtime = crowd_open("cpu:0,cpu:1", workers[_i], 0), .f = f};
+    a.crowd = &crowd;
+    ck_ok(troupe_caller_open(crowd.runtime, &caller, &err));
+    for (int i = 0; i < 3; i++) {
+        members[i] = (struct member){.crowd = &crowd, .index = i};
+        ck_assert_int_eq(pthread_create(&members[i].thread, NULL, start_children, &members[i]),
+                         0);
+    }
+    crowd_go(&crowd, 1);
+    for (int i = 0; i < 5000 / SLOWER; i++) {
+        struct member_call started;
+        uint64_t call = member_start(&a, caller, NULL, &started, 1);
+        atomic_store(&crowd.call, call);
+        if (i % 2) member_pause(&a, 5000);
+        if (i % 3) troupe_cancel(crowd.runtime, call);
+        ck_assert_int_eq(troupe_caller_wait(caller, call, WAIT_MS), TROUPE_OK);
+        ck_assert_int_eq(a.ended, i + 1);
+    }
+    crowd_go(&crowd, 2);
+    for (int i = 0; i < 3; i++)
+        pthread_join(members[i].thread, NULL);
+    for (int i = 0; i < 3; i++)
+        ck_assert_msg(!members[i].wrong[0], "%s", members[i].wrong);
+    ck_assert_msg(!a.wrong[0], "%s", a.wrong);
+    ck_assert_int_eq(troupe_caller_close(&caller), TROUPE_OK);
+    ck_assert_int_eq(troupe_close(&crowd.runtime), TROUPE_OK);
+    troupe_function_release(&f);
+}
+END_TEST
+
+static void *run_with_deadlines(void *arg)
+{
+    struct member *a = arg;
+    member_await(a->crowd);
+    for (int i = 0; i < a->rounds; i++) {
+        troupe_error err;
+        troupe_report *report;
+        troupe_tensor *row = member_row((float)(i % 50)), *results[2];
+        troupe_call_options options = TROUPE_CALL_OPTIONS_INIT;
+        options.deadline_s = 1e-9 * (1 + member_below(a, 20000));
+        options.priority = (int)member_below(a, 3);
+        options.report = &report;
+        troupe_status status =
+            troupe_run(a->crowd->runtime, a->crowd->f, (const troupe_tensor *const[]){row}, 1,
+                       results, 2, &options, &err);
+        if (status && status != TROUPE_TIMED_OUT) member_note(a, "run", &err);
+        if ((status != 0) != (report != NULL)) member_note(a, "a report, or none", NULL);
+        if (!status && !member_right(results, (float)(i % 50))) member_note(a, "value", NULL);
+        for (int j = 0; !status && j < 2; j++)
+            troupe_tensor_release(&results[j]);
+        troupe_report_release(&report);
+        troupe_tensor_release(&row);
+    }
+    return NULL;
+}
+
+START_TEST(runs_on_many_threads_end_at_their_deadlines_or_with_their_values)
+{
+    struct member members[THREADS];
+    troupe_function *f = function_over(2);
+    struct crowd crowd = {
+        .runtime = crowd_open("cpu:0(threads=1),cpu:1(threads=1)", workers[_i], 0), .f = f};
+    crowd_play(&crowd, members, THREADS, 1000 / SLOWER, run_with_deadlines);
+    ck_assert_int_eq(troupe_close(&crowd.runtime), TROUPE_OK);
+    troupe_function_release(&f);
+}
+END_TEST
+
 /* -- Storms
  * -------------------------------------------------------------------------------------- */
 
@@ -292,6 +389,10 @@ static Suite *suite(void)
     tcase_add_loop_test(races, progress_and_figures_can_be_asked_for_at_any_time, 0, n);
     tcase_add_loop_test(races, a_completion_wakes_a_caller_that_is_about_to_sleep, 0, n);
     tcase_set_timeout(storms, 60);
+    tcase_add_loop_test(
+        races, children_on_other_threads_end_once_whatever_becomes_of_their_parent, 0, n);
+    tcase_add_loop_test(races, runs_on_many_threads_end_at_their_deadlines_or_with_their_values,
+                        0, n);
     tcase_add_loop_test(storms, functions_are_released_while_they_are_planned_and_run, 0, n);
     tcase_add_loop_test(storms, callers_come_and_go_with_calls_in_flight, 0, n);
     tcase_add_loop_test(storms, runtimes_come_and_go_with_calls_in_flight, 0, n);
