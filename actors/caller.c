@@ -238,11 +238,14 @@ bool tp_caller_wait(struct troupe_caller *caller, bool (*ended)(void *arg), void
     struct tp_seat *seat = caller->seat;
     bool others = !seat->stage->workers, in_time = true;
     while (tp_caller_take(caller), !ended(arg)) {
+        /* A turn first: who asks again and again without waiting gets on, too. */
+        bool turned = tp_stage_turn(seat, caller, others);
         if (passed(deadline_ns)) {
-            in_time = false;
+            tp_caller_take(caller);
+            in_time = ended(arg);
             break;
         }
-        if (tp_stage_turn(seat, caller, others)) continue;
+        if (turned) continue;
         tp_assert(
             !seat->stage->rehearsal); /* an empty bag and an open call: a message was lost */
         be_counted(seat, true);
