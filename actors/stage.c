@@ -333,19 +333,24 @@ static bool worth_giving(struct tp_seat *seat, const struct tp_actor *actor)
     return earn(seat, actor->estimate);
 }
 
-/* Runnable actors of others must not wait for a thread that goes away. Without workers those of
- * its own calls wait for its next dispatch, and of another caller's that caller's thread is
- * told. */
-static struct tp_actor *give_away(struct tp_seat *seat, struct tp_actor *actor,
-                                  const void *group)
+/* For any thread that looks; without workers the caller that it concerns is told. */
+static void publish_for(struct tp_seat *seat, struct tp_actor *actor, const void *group)
 {
     struct tp_stage *stage = seat->stage;
-    if (!stage->workers && actor->group == group && !actor->role->shared) return actor;
     /* What is nobody's own can be done by this caller, too. */
     void *owner = actor->group ? actor->group : (void *)group;
     /* From here on its call may end, and its memory go. */
     tp_stage_publish(stage, seat, actor);
     if (!stage->workers && stage->alarm) stage->alarm(owner);
+}
+
+/* Runnable actors of others must not wait for a thread that is busy. Without workers it keeps
+ * those of its own calls. */
+static struct tp_actor *give_away(struct tp_seat *seat, struct tp_actor *actor,
+                                  const void *group)
+{
+    if (!seat->stage->workers && actor->group == group && !actor->role->shared) return actor;
+    publish_for(seat, actor, group);
     return NULL;
 }
 
@@ -378,27 +383,19 @@ void tp_stage_hand_over(struct tp_seat *seat, const void *group)
     }
 }
 
+/* Nothing stays: it may have been granted a permit that others wait for, this thread among
+ * them, and nobody looks into the queue of a thread that is elsewhere. */
 void tp_stage_leave(struct tp_seat *seat, const void *group)
 {
-    struct tp_actor *kept = NULL, *last = NULL;
     int short_turns = 0;
     if (seat->stage->rehearsal) return;
     for (struct tp_actor *actor; (actor = next_here(seat));) {
         bool run = actor->estimate < SHORT_NS && short_turns++ < LEAVE_MAX;
-        if (run && (seat->stage->workers || actor->group != group)) {
+        if (run && (seat->stage->workers || actor->group != group))
             run_turn(seat, actor);
-            continue;
-        }
-        if (!(actor = give_away(seat, actor, group))) continue;
-        actor->next = NULL;
-        if (last)
-            last->next = actor;
         else
-            kept = actor;
-        last = actor;
+            publish_for(seat, actor, group);
     }
-    seat->head = kept;
-    seat->tail = last;
     /* Who published while this thread looked woke nobody. */
     pass_on(seat->stage, seat);
 }

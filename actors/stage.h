@@ -121,8 +121,8 @@ troupe_status tp_seat_new(struct tp_stage *stage, bool worker, struct tp_seat **
 bool tp_stage_turn(struct tp_seat *seat, const void *group, bool others);
 /* After calls were started: hand what is worth it to others. */
 void tp_stage_offer(struct tp_seat *seat, const void *group);
-/* Hand what is runnable here to others, since this thread goes away: what is short is run
- * first. Without workers what works for `group` stays. */
+/* Hand all that is runnable here to others, since this thread goes away: what is short is run
+ * first, unless it works for `group` and there are no workers. */
 void tp_stage_leave(struct tp_seat *seat, const void *group);
 /* Let others run what is runnable here, since this thread is in something long; nothing is run.
  */

@@ -255,6 +255,32 @@ START_TEST(results_that_are_kept_outlive_the_runtime)
 }
 END_TEST
 
+/* Without workers a wait that gives up leaves shards behind, some with a permit. */
+START_TEST(a_run_finishes_wherever_a_wait_of_the_same_thread_gave_up)
+{
+    troupe_error err;
+    troupe_runtime *runtime = open_with(0, 0);
+    troupe_function *f = function_over(2);
+    troupe_tensor *x = row_of(1), *results[2];
+    for (int waits = 0; waits < 40; waits++) {
+        struct outcome outcome = {0};
+        uint64_t call = call_row(runtime, f, 2, &outcome);
+        for (int i = 0; i < waits; i++)
+            ck_assert_int_ge(troupe_wait(runtime, call, 0), TROUPE_OK);
+        ck_ok(troupe_run(runtime, f, (const troupe_tensor *const[]){x}, 1, results, 2, NULL,
+                         &err));
+        ck_rows(results, 1);
+        troupe_tensor_release(&results[0]);
+        troupe_tensor_release(&results[1]);
+        ck_assert_int_eq(troupe_wait(runtime, call, WAIT_MS), TROUPE_OK);
+        ck_ended(&outcome, 2);
+    }
+    troupe_tensor_release(&x);
+    troupe_function_release(&f);
+    end(runtime);
+}
+END_TEST
+
 START_TEST(waits_of_no_time_bring_a_call_to_its_end)
 {
     troupe_runtime *runtime = open_with(workers[_i], 0);
@@ -675,6 +701,7 @@ static Suite *suite(void)
     TCase *calls = tcase_create("calls"), *callbacks = tcase_create("callbacks"),
           *limits = tcase_create("limits"), *closing = tcase_create("closing");
     tcase_add_loop_test(calls, run_and_call_give_the_same_with_any_number_of_workers, 0, n);
+    tcase_add_test(calls, a_run_finishes_wherever_a_wait_of_the_same_thread_gave_up);
     tcase_add_loop_test(calls, waits_of_no_time_bring_a_call_to_its_end, 0, n);
     tcase_add_loop_test(calls, no_callback_runs_inside_a_call, 0, n);
     tcase_add_loop_test(calls, a_wait_ends_at_its_timeout, 0, n);
