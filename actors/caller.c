@@ -249,7 +249,7 @@ bool tp_caller_wait(struct troupe_caller *caller, bool (*ended)(void *arg), void
         tp_assert(
             !seat->stage->rehearsal); /* an empty bag and an open call: a message was lost */
         be_counted(seat, true);
-        if (tp_stage_spin(seat, &caller->inbox)) continue;
+        if (tp_stage_spin(seat, &caller->inbox, deadline_ns)) continue;
         tp_stage_park(seat, &caller->inbox, deadline_ns);
     }
     be_counted(seat, false);

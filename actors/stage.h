@@ -127,8 +127,9 @@ void tp_stage_leave(struct tp_seat *seat, const void *group);
 /* Let others run what is runnable here, since this thread is in something long; nothing is run.
  */
 void tp_stage_hand_over(struct tp_seat *seat, const void *group);
-/* Look for work for a short time. True: there may be some (or *inbox is not asleep). */
-bool tp_stage_spin(struct tp_seat *seat, const struct tp_actor *inbox);
+/* Look for work for a short time, at most until deadline_ns (0: none). True: there may be some
+ * (or *inbox is not asleep). */
+bool tp_stage_spin(struct tp_seat *seat, const struct tp_actor *inbox, uint64_t deadline_ns);
 /* Sleep until there may be work, or *inbox (may be NULL) has mail, or deadline_ns passes (0:
  * none). */
 void tp_stage_park(struct tp_seat *seat, const struct tp_actor *inbox, uint64_t deadline_ns);

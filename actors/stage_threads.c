@@ -39,32 +39,38 @@ static bool has_work(const struct tp_seat *seat, memory_order order)
     return !seat->refused && atomic_load_explicit(&seat->stage->published, order) > 0;
 }
 
-/* Until there is something or the time is over. */
-static bool look(const struct tp_seat *seat, const struct tp_actor *inbox, uint64_t ns)
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+    if (!a) return b;
+    return b && b < a ? b : a;
+}
+
+/* Until there is something, it is `end`, or a timer is due. */
+static bool look(const struct tp_seat *seat, const struct tp_actor *inbox, uint64_t end)
 {
     const struct tp_stage *stage = seat->stage;
-    uint64_t end = tp_clock_ns() + ns;
     do {
         for (int i = 0; i < LOOKS; i++) {
             pause_cpu();
             if (has_work(seat, memory_order_relaxed) || has_mail(inbox)) return true;
         }
         if (atomic_load_explicit(&stage->stop, memory_order_relaxed)) return false;
-    } while (tp_clock_ns() < end);
+    } while (tp_clock_ns() < sooner(end, tp_timers_next(stage->timers)));
     return false;
 }
 
-bool tp_stage_spin(struct tp_seat *seat, const struct tp_actor *inbox)
+bool tp_stage_spin(struct tp_seat *seat, const struct tp_actor *inbox, uint64_t deadline_ns)
 {
     struct tp_stage *stage = seat->stage;
-    int us = seat->worker ? stage->spin_us * (seat->hits + 1) / (HITS_MAX + 1) : stage->spin_us;
+    int64_t us = stage->spin_us;
+    if (seat->worker) us = us * (seat->hits + 1) / (HITS_MAX + 1);
     if (us <= 0 || atomic_load_explicit(&stage->active, memory_order_relaxed) > stage->cpus)
         return false;
     /* seq_cst: pairs with tp_stage_publish, which wakes nobody while someone looks; who stops
      * looking parks, and there looks again after its announcement */
     bool takes = !seat->refused;
     if (takes) atomic_fetch_add_explicit(&stage->spinning, 1, memory_order_seq_cst);
-    bool hit = look(seat, inbox, (uint64_t)us * 1000);
+    bool hit = look(seat, inbox, sooner(tp_clock_ns() + (uint64_t)us * 1000, deadline_ns));
     if (takes) atomic_fetch_sub_explicit(&stage->spinning, 1, memory_order_seq_cst);
     if (seat->worker && hit) seat->hits = seat->hits > HITS_MAX - 2 ? HITS_MAX : seat->hits + 2;
     if (seat->worker && !hit && seat->hits) seat->hits--;
@@ -125,12 +131,6 @@ static bool nothing_to_do(const struct tp_seat *seat, const struct tp_actor *inb
 #endif
 }
 
-static uint64_t sooner(uint64_t a, uint64_t b)
-{
-    if (!a) return b;
-    return b && b < a ? b : a;
-}
-
 void tp_stage_park(struct tp_seat *seat, const struct tp_actor *inbox, uint64_t deadline_ns)
 {
     struct tp_stage *stage = seat->stage;
@@ -161,7 +161,7 @@ void *tp_stage_worker(void *arg)
     tp_wake(&stage->ready, 1);
     while (!atomic_load_explicit(&stage->stop, memory_order_relaxed)) {
         if (tp_stage_turn(seat, NULL, true)) continue;
-        if (tp_stage_spin(seat, NULL)) continue;
+        if (tp_stage_spin(seat, NULL, 0)) continue;
         tp_stage_park(seat, NULL, 0);
     }
     return NULL;

@@ -3,6 +3,7 @@
  * tests/test_runtime_callers.c - calls, callbacks, fds, limits and closing, by the public
  * functions.
  */
+#include <limits.h>
 #include <malloc.h>
 #include <poll.h>
 #include <stdio.h>
@@ -118,6 +119,21 @@ START_TEST(a_wait_ends_at_its_timeout)
     ck_ended(&outcome, 1);
     ck_assert_int_eq(troupe_wait(runtime, call, 0), TROUPE_OK); /* it has ended */
     troupe_function_release(&f);
+    end(runtime);
+}
+END_TEST
+
+START_TEST(a_thread_that_looks_for_work_for_long_keeps_to_its_timeout)
+{
+    troupe_error err;
+    troupe_runtime *runtime;
+    troupe_options options = TROUPE_OPTIONS_INIT;
+    options.workers = workers[_i];
+    options.spin_us = INT_MAX;
+    ck_ok(troupe_open(&runtime, &options, &err));
+    uint64_t from = tp_clock_ns();
+    ck_assert_int_eq(troupe_wait(runtime, 0, 20), TROUPE_PENDING);
+    ck_assert_uint_lt(tp_clock_ns() - from, WAIT_MS * 1000000ull);
     end(runtime);
 }
 END_TEST
@@ -705,6 +721,8 @@ static Suite *suite(void)
     tcase_add_loop_test(calls, waits_of_no_time_bring_a_call_to_its_end, 0, n);
     tcase_add_loop_test(calls, no_callback_runs_inside_a_call, 0, n);
     tcase_add_loop_test(calls, a_wait_ends_at_its_timeout, 0, n);
+    tcase_add_loop_test(calls, a_thread_that_looks_for_work_for_long_keeps_to_its_timeout, 0,
+                        n);
     tcase_add_test(calls, a_number_that_was_never_given_out_is_not_found);
     tcase_add_test(calls, progress_grows_to_all_steps_and_is_gone_with_the_call);
     tcase_add_loop_test(calls, the_fd_is_readable_as_long_as_a_dispatch_has_something_to_do, 0,
