@@ -61,8 +61,9 @@ static void race_with_cancel(int rounds, int n_workers, const troupe_call_option
     race(&crowd, &a, rounds, options);
     crowd_go(&crowd, 2);
     pthread_join(canceller.thread, NULL);
-    ck_assert_int_gt(a.ended, a.cancelled); /* both ways were seen */
-    ck_assert_int_gt(a.cancelled, 0);
+    /* Both ways were seen; under a sanitizer one thread may always be the faster. */
+    if (SLOWER == 1) ck_assert_int_gt(a.ended, a.cancelled);
+    if (SLOWER == 1) ck_assert_int_gt(a.cancelled, 0);
     ck_assert_int_eq(troupe_close(&crowd.runtime), TROUPE_OK);
     troupe_function_release(&f);
 }
