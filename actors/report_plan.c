@@ -115,7 +115,7 @@ struct type_text {
 
 static struct type_text type_text(const struct troupe_plan *plan, uint32_t value)
 {
-    struct type_text out;
+    struct type_text out = {{0}};
     tp_type_show(&plan->body->values[value].type, plan->body->dims, out.text, sizeof out.text);
     return out;
 }

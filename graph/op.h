@@ -35,15 +35,15 @@
 enum tp_port_flags {
     TP_OPTIONAL = 1, /* may be absent, in the middle too */
     TP_VARIADIC = 2, /* the last port: one or more values */
-    TP_HOST     = 4, /* stays in host memory on every kind of device (shapes, axes, strings) */
-    TP_SHAPE    = 8, /* only its type is read, never its elements: they may not be there */
+    TP_HOST = 4,     /* stays in host memory on every kind of device (shapes, axes, strings) */
+    TP_SHAPE = 8,    /* only its type is read, never its elements: they may not be there */
 };
 
 /* One input or one result. A list of ports ends with a NULL name. */
 struct tp_port {
     const char *name;
-    uint32_t types;  /* the element types that it may have; 0 for a result: infer says */
-    uint8_t same;    /* ports with the same number above 0 have the same element type */
+    uint32_t types; /* the element types that it may have; 0 for a result: infer says */
+    uint8_t same;   /* ports with the same number above 0 have the same element type */
     uint8_t flags;
 };
 
@@ -98,8 +98,8 @@ struct tp_launch {
     const struct tp_view *values;
     const uint32_t *inputs, *results;
     uint32_t n_inputs, n_results;
-    const void *state;  /* what prepare made, else NULL */
-    void *workspace;    /* as many bytes as prepare asked for, aligned to 64, else NULL */
+    const void *state; /* what prepare made, else NULL */
+    void *workspace;   /* as many bytes as prepare asked for, aligned to 64, else NULL */
     struct tp_team *team;
     const troupe_attr *attrs; /* the graph node's */
     size_t n_attrs;
@@ -129,11 +129,11 @@ struct tp_prepare {
     struct tp_infer node; /* types all known; .known has the constants among the inputs */
     int threads;          /* of the device */
     /* To fill: */
-    tp_kernel *run;               /* preset to the row's cpu */
-    void *state;                  /* for launch->state */
-    void (*drop)(void *state);    /* frees it */
-    size_t workspace;             /* bytes a launch needs */
-    uint32_t uses;                /* preset to all ones: bit i clear when constant input i is in
+    tp_kernel *run;            /* preset to the row's cpu */
+    void *state;               /* for launch->state */
+    void (*drop)(void *state); /* frees it */
+    size_t workspace;          /* bytes a launch needs */
+    uint32_t uses;             /* preset to all ones: bit i clear when constant input i is in
                                    * `state` and its memory is not read by run */
 };
 
@@ -165,13 +165,14 @@ struct tp_op {
      * cannot be told yet its rank or dimensions stay unknown. */
     troupe_status (*infer)(struct tp_infer *infer, troupe_error *err);
     /* Also checks of attributes and shapes that infer cannot make belong into infer or prepare,
-     * never into run: a launch fails only for what values cause. */
-    troupe_status (*prepare)(struct tp_prepare *prepare, troupe_error *err); /* NULL: cpu is it */
+     * never into run: a launch fails only for what values cause. NULL: cpu is the kernel. */
+    troupe_status (*prepare)(struct tp_prepare *prepare, troupe_error *err);
     tp_kernel *cpu; /* NULL when prepare sets run */
-    void (*cost)(const struct tp_infer *node, struct tp_cost *out); /* NULL: by element counts */
-    uint8_t reuse;  /* bit i: result 0 may be written over input i when that has its type */
-    bool view;      /* result 0 has the elements of input 0, unchanged: no copy is needed */
-    bool stateful;  /* it has an effect: never folded, shared or pruned; runs in program order */
+    /* NULL: by element counts. */
+    void (*cost)(const struct tp_infer *node, struct tp_cost *out);
+    uint8_t reuse; /* bit i: result 0 may be written over input i when that has its type */
+    bool view;     /* result 0 has the elements of input 0, unchanged: no copy is needed */
+    bool stateful; /* it has an effect: never folded, shared or pruned; runs in program order */
     const struct tp_sample *samples;
 };
 

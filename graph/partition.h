@@ -25,14 +25,14 @@ struct tp_item {
 };
 
 struct tp_edge {
-    uint32_t from, to;  /* shards */
-    uint32_t value;     /* of the function, or TP_NO_VALUE: only an order */
-    uint32_t node;      /* the graph node after which it is sent; TP_NO_NODE for an argument */
-    bool host;          /* it travels in host memory */
+    uint32_t from, to; /* shards */
+    uint32_t value;    /* of the function, or TP_NO_VALUE: only an order */
+    uint32_t node;     /* the graph node after which it is sent; TP_NO_NODE for an argument */
+    bool host;         /* it travels in host memory */
 };
 
 struct tp_shard {
-    uint32_t device;    /* index into the devices of the placement */
+    uint32_t device; /* index into the devices of the placement */
     struct tp_item *items;
     uint32_t n_items;
     /* Which arguments and results of the function it takes and gives: ascending, so argument i of the
@@ -44,11 +44,12 @@ struct tp_shard {
 };
 
 struct tp_partition {
-    struct tp_shard *shards; /* in the order of their devices; none when there is nothing to do */
-    struct tp_edge *edges;   /* ascending (from, to, value) order is not promised; ids are indexes */
+    struct tp_shard *shards; /* in the order of their devices; none when nothing is to do */
+    struct tp_edge *edges;   /* ids are indexes; in no promised order */
     uint32_t n_shards, n_edges;
-    uint32_t *result_shard;  /* per result of the function: the shard that gives it; UINT32_MAX: it is an
-                              * argument or constant that goes back untouched */
+    /* Per result of the function: the shard that gives it; UINT32_MAX: it is an argument or
+     * constant that goes back untouched. */
+    uint32_t *result_shard;
 };
 
 /* arg_devices and result_devices as in tp_place_env. INVALID: a graph node has no device. Every index map is

@@ -12,9 +12,8 @@
 #include "kernels/kernel.h"
 #include "kernels/parts.h"
 
-#define TP_DENSE_TYPES                                                                         \
-    (TP_FLOATS | TP_TYPE(I32) | TP_TYPE(I64) | TP_TYPE(U32) | TP_TYPE(U64)) /* what it can do  \
-                                                                             */
+/* What it can do. */
+#define TP_DENSE_TYPES (TP_FLOATS | TP_TYPE(I32) | TP_TYPE(I64) | TP_TYPE(U32) | TP_TYPE(U64))
 
 /* Who may compute, the most preferred last. */
 enum tp_dense_way { TP_DENSE_OWN, TP_DENSE_BLAS, TP_DENSE_DNNL };

@@ -38,15 +38,15 @@ typedef uint32_t troupe_value;
 
 /* What an attribute holds. */
 typedef enum troupe_attr_kind {
-    TROUPE_ATTR_INT = 1,  /* i */
-    TROUPE_ATTR_FLOAT,    /* f */
-    TROUPE_ATTR_STRING,   /* text, n bytes */
-    TROUPE_ATTR_INTS,     /* ints, n */
-    TROUPE_ATTR_FLOATS,   /* floats, n */
-    TROUPE_ATTR_STRINGS,  /* texts, n; each ends with a zero byte */
-    TROUPE_ATTR_TENSOR,   /* tensor */
-    TROUPE_ATTR_DTYPE,    /* dtype */
-    TROUPE_ATTR_FUNCTION  /* text: the name of a function of the library */
+    TROUPE_ATTR_INT = 1, /* i */
+    TROUPE_ATTR_FLOAT,   /* f */
+    TROUPE_ATTR_STRING,  /* text, n bytes */
+    TROUPE_ATTR_INTS,    /* ints, n */
+    TROUPE_ATTR_FLOATS,  /* floats, n */
+    TROUPE_ATTR_STRINGS, /* texts, n; each ends with a zero byte */
+    TROUPE_ATTR_TENSOR,  /* tensor */
+    TROUPE_ATTR_DTYPE,   /* dtype */
+    TROUPE_ATTR_FUNCTION /* text: the name of a function of the library */
 } troupe_attr_kind;
 
 typedef struct troupe_attr {
@@ -68,21 +68,21 @@ typedef struct troupe_attr {
 /* One graph node. Zero what you do not need, set size to sizeof(troupe_node). All is copied. */
 typedef struct troupe_node {
     size_t size;
-    const char *op;           /* an operator's name, or NULL for a call */
-    const char *function;     /* for a call: the function's name */
-    const char *name;         /* unique in the function; NULL: made up from its result or its op */
-    const char *device;       /* "cpu:1", "/job:a/task:0", ...; NULL: no wish */
+    const char *op;       /* an operator's name, or NULL for a call */
+    const char *function; /* for a call: the function's name */
+    const char *name;     /* unique in the function; NULL: made up from its result or its op */
+    const char *device;   /* "cpu:1", "/job:a/task:0", ...; NULL: no wish */
     const troupe_value *inputs;
     size_t n_inputs;
-    size_t n_results;         /* 0: as many as the operator or the callee has at least */
-    const char *const *result_names;  /* NULL, or n_results names; a NULL in it: made up; "": absent */
+    size_t n_results;                /* 0: as many as the operator or the callee has at least */
+    const char *const *result_names; /* NULL, or n_results; NULL in it: made up; "": absent */
     const troupe_attr *attrs;
     size_t n_attrs;
-    const char *const *with;  /* names of graph nodes to be placed with */
+    const char *const *with; /* names of graph nodes to be placed with */
     size_t n_with;
     const char *const *after; /* names of graph nodes that must have run before */
     size_t n_after;
-    unsigned line;            /* where it stands in its source, or 0; for messages */
+    unsigned line; /* where it stands in its source, or 0; for messages */
 } troupe_node;
 
 /* Start a function. `library` (may be NULL; borrowed until _finish) is where called functions are
@@ -97,14 +97,15 @@ TROUPE_EXPORT troupe_status troupe_builder_arg(troupe_builder *builder, const ch
                                                const char *type, troupe_value *out,
                                                troupe_error *err) TROUPE_MUST_CHECK;
 /* As above with a value that is used when a caller gives none (NULL in its place). */
-TROUPE_EXPORT troupe_status troupe_builder_arg_default(troupe_builder *builder, const char *name,
-                                                       const char *type,
+TROUPE_EXPORT troupe_status troupe_builder_arg_default(troupe_builder *builder,
+                                                       const char *name, const char *type,
                                                        const troupe_tensor *value,
                                                        troupe_value *out,
                                                        troupe_error *err) TROUPE_MUST_CHECK;
 /* A constant; name may be NULL. The tensor is retained, not copied. */
 TROUPE_EXPORT troupe_status troupe_builder_constant(troupe_builder *builder, const char *name,
-                                                    const troupe_tensor *value, troupe_value *out,
+                                                    const troupe_tensor *value,
+                                                    troupe_value *out,
                                                     troupe_error *err) TROUPE_MUST_CHECK;
 /* Declare a result before its value is known, so that a recursive call knows its type. Optional. */
 TROUPE_EXPORT troupe_status troupe_builder_declare_result(troupe_builder *builder,
@@ -112,8 +113,8 @@ TROUPE_EXPORT troupe_status troupe_builder_declare_result(troupe_builder *builde
                                                           troupe_error *err) TROUPE_MUST_CHECK;
 /* The next graph node; results[0..n_results) are its values (results may be NULL). Operators, inputs,
  * attributes, types and shapes are checked here; the error names the graph node. */
-TROUPE_EXPORT troupe_status troupe_builder_node(troupe_builder *builder, const troupe_node *node,
-                                                troupe_value *results,
+TROUPE_EXPORT troupe_status troupe_builder_node(troupe_builder *builder,
+                                                const troupe_node *node, troupe_value *results,
                                                 troupe_error *err) TROUPE_MUST_CHECK;
 /* The next result of the function (or the value of the declared one of that name). */
 TROUPE_EXPORT troupe_status troupe_builder_result(troupe_builder *builder, const char *name,
@@ -121,7 +122,8 @@ TROUPE_EXPORT troupe_status troupe_builder_result(troupe_builder *builder, const
                                                   troupe_error *err) TROUPE_MUST_CHECK;
 /* Check the whole, seal it. *builder is freed and NULL afterwards, also on failure. The function
  * calls what `library` of _new holds now; later changes of the library do not change it. */
-TROUPE_EXPORT troupe_status troupe_builder_finish(troupe_builder **builder, troupe_function **out,
+TROUPE_EXPORT troupe_status troupe_builder_finish(troupe_builder **builder,
+                                                  troupe_function **out,
                                                   troupe_error *err) TROUPE_MUST_CHECK;
 
 TROUPE_EXPORT troupe_function *troupe_function_retain(const troupe_function *function);
@@ -133,11 +135,12 @@ TROUPE_EXPORT size_t troupe_function_results(const troupe_function *function);
 /* Name and type of argument or result i; NULL and TROUPE_DTYPE_NONE when there is none. `dims` gets up
  * to TROUPE_MAX_RANK numbers, below 0 where unknown or named; *rank is -1 when it is unknown. */
 TROUPE_EXPORT const char *troupe_function_arg_name(const troupe_function *function, size_t i);
-TROUPE_EXPORT const char *troupe_function_result_name(const troupe_function *function, size_t i);
+TROUPE_EXPORT const char *troupe_function_result_name(const troupe_function *function,
+                                                      size_t i);
 TROUPE_EXPORT troupe_dtype troupe_function_arg_type(const troupe_function *function, size_t i,
                                                     int *rank, int64_t *dims);
-TROUPE_EXPORT troupe_dtype troupe_function_result_type(const troupe_function *function, size_t i,
-                                                       int *rank, int64_t *dims);
+TROUPE_EXPORT troupe_dtype troupe_function_result_type(const troupe_function *function,
+                                                       size_t i, int *rank, int64_t *dims);
 /* The type as text, "f32[n,3]"; like snprintf. */
 TROUPE_EXPORT size_t troupe_function_arg_text(const troupe_function *function, size_t i,
                                               char *text, size_t size);
