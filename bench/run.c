@@ -24,7 +24,7 @@
 
 /* Run when no program is named, from the folder that this one is in. */
 static const char *const default_programs[] = {
-    "bench_calls", "bench_models",     "bench_start",
+    "bench_calls", "bench_models",     "bench_plan",      "bench_start",
     "bench_idle",  "peer_onnxruntime", "peer_tensorflow",
 };
 
@@ -52,6 +52,11 @@ static const struct target targets[] = {
     {"start.first", '<', 10},
     {"start.rss", '<', 20},
     {"idle.cpu", '<', 0.1},
+    {"plan.1k.four", '<', 2},
+    {"plan.100k.four", '<', 2},
+    {"plan.1m.four", '<', 2},
+    {"plan.bytes.1m.four", '<', 1000},
+    {"plan.beside", '<', 1.2},
     {"fashion.1/onnxruntime", '<', 1},
     {"fashion.10/onnxruntime", '<', 1},
     {"fashion.load/onnxruntime", '<', 1},

@@ -113,6 +113,25 @@ troupe_status subject_chain(struct subject *s, troupe_runtime *runtime, int n, i
     return status;
 }
 
+troupe_status subject_blocks(struct subject *s, troupe_runtime *runtime, int n, int block,
+                             int devices, troupe_error *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    if (!f) return bench_fail(err, TROUPE_EXHAUSTED, "the blocks' text");
+    fprintf(f, "function blocks(t: f32[16], a: f32[16]) -> (t%d: f32[16])\n", n - 1);
+    for (int i = 0; i < n; i++) {
+        fprintf(f, "    t%d = %s(", i, i % 2 ? "Mul" : "Add");
+        if (i) fprintf(f, "t%d, ", i - 1);
+        fprintf(f, "%sa)  @cpu:%d\n", i ? "" : "t, ", i / block % devices);
+    }
+    fclose(f);
+    const troupe_status status = make_small(s, runtime, "blocks", text, 2, err);
+    free(text);
+    return status;
+}
+
 troupe_status subject_shards(struct subject *s, troupe_runtime *runtime, int size, int products,
                              int second, troupe_error *err)
 {

@@ -35,6 +35,9 @@ troupe_status subject_two(struct subject *s, troupe_runtime *runtime, troupe_err
 /* n graph nodes in a row on 16 floats: Add, Mul, Add, ...; node i is on cpu:(i % devices). */
 troupe_status subject_chain(struct subject *s, troupe_runtime *runtime, int n, int devices,
                             troupe_error *err);
+/* The same as blocks of `block` graph nodes, each on the next of so many devices. */
+troupe_status subject_blocks(struct subject *s, troupe_runtime *runtime, int n, int block,
+                             int devices, troupe_error *err);
 /* Two rows, independent of each other, of `products` products of size x size matrices; the
  * second one is on cpu:second. */
 troupe_status subject_shards(struct subject *s, troupe_runtime *runtime, int size, int products,
