@@ -20,6 +20,10 @@ struct emitter {
     /* Owned roots by the item with which they die, a list for each item linked by `next`. */
     uint32_t *dies, *next;
     bool *moved; /* per slot: its owner went with a SEND or RESULT */
+    /* What inference and preparation see of the graph node in hand. */
+    const struct tp_type **inputs;
+    struct tp_view *known;
+    struct tp_type *results;
 };
 
 static void emitter_fini(struct emitter *emitter)
@@ -28,11 +32,32 @@ static void emitter_fini(struct emitter *emitter)
     tp_free(emitter->dies);
     tp_free(emitter->next);
     tp_free(emitter->moved);
+    tp_free((void *)emitter->inputs);
+    tp_free(emitter->known);
+    tp_free(emitter->results);
 }
 
 static bool released(const struct tp_slot *slot)
 {
     return slot->owner != TP_NO_INDEX && slot->storage != TP_STORE_ARG;
+}
+
+/* Room for what is to be said of the widest graph node. */
+static troupe_status widest(struct emitter *emitter, troupe_error *err)
+{
+    const struct tp_maker *maker = emitter->maker;
+    size_t inputs = 0, results = 0;
+    for (uint32_t i = 0; i < maker->shard->n_items; i++) {
+        if (maker->shard->items[i].kind != TP_ITEM_NODE) continue;
+        const struct tp_node *node = &maker->function->nodes[maker->shard->items[i].id];
+        if (node->n_inputs > inputs) inputs = node->n_inputs;
+        if (node->n_results > results) results = node->n_results;
+    }
+    emitter->inputs = tp_alloc_array(inputs, sizeof *emitter->inputs);
+    emitter->known = tp_alloc_array(inputs, sizeof *emitter->known);
+    emitter->results = tp_alloc_array(results, sizeof *emitter->results);
+    if (emitter->inputs && emitter->known && emitter->results) return TROUPE_OK;
+    return tp_fail_memory(err, results * sizeof *emitter->results);
 }
 
 static troupe_status emitter_init(struct emitter *emitter, struct tp_maker *maker,
@@ -56,7 +81,7 @@ static troupe_status emitter_init(struct emitter *emitter, struct tp_maker *make
         emitter->next[i] = emitter->dies[item];
         emitter->dies[item] = i;
     }
-    return TROUPE_OK;
+    return widest(emitter, err);
 }
 
 /* A new step, all zero but its kind and weight. Valid until the next one. */
@@ -87,39 +112,34 @@ static troupe_status slot_list(struct tp_maker *maker, const uint32_t *values, u
     return TROUPE_OK;
 }
 
-/* What inference and preparation see of a graph node of known types. Kept in the program's
- * memory, since a kernel's state may point to the types. */
-static troupe_status describe(struct tp_maker *maker, const struct tp_node *node,
-                              struct tp_infer *out, troupe_error *err)
+/* What inference and preparation see of a graph node: good until the next one. */
+static struct tp_infer describe(struct emitter *emitter, const struct tp_node *node)
 {
-    struct tp_arena *memory = maker->program->memory;
-    const struct tp_type **inputs =
-        tp_arena_take(memory, (node->n_inputs + 1) * sizeof *inputs);
-    struct tp_view *known = tp_arena_take(memory, (node->n_inputs + 1) * sizeof *known);
-    struct tp_type *results = tp_arena_take(memory, (node->n_results + 1) * sizeof *results);
-    if (!inputs || !known || !results)
-        return tp_fail_memory(err, node->n_inputs * sizeof *known);
+    const struct tp_maker *maker = emitter->maker;
     for (uint32_t i = 0; i < node->n_inputs; i++) {
-        if (node->inputs[i] == TP_NO_VALUE) continue;
-        const struct tp_slot *s = &maker->slots[maker->slot_of[node->inputs[i]]];
-        inputs[i] = &maker->spec->types[node->inputs[i]];
-        known[i].type = inputs[i];
-        if (s->storage == TP_STORE_CONST) known[i].data = (void *)s->constant;
+        const uint32_t value = node->inputs[i];
+        const bool absent = value == TP_NO_VALUE;
+        emitter->inputs[i] = absent ? NULL : &maker->spec->types[value];
+        emitter->known[i] = (struct tp_view){.type = emitter->inputs[i]};
+        if (absent) continue;
+        const struct tp_slot *s = &maker->slots[maker->slot_of[value]];
+        if (s->storage == TP_STORE_CONST) emitter->known[i].data = (void *)s->constant;
     }
     for (uint32_t i = 0; i < node->n_results; i++)
-        if (node->results[i] != TP_NO_VALUE) results[i] = maker->spec->types[node->results[i]];
-    *out = (struct tp_infer){
+        emitter->results[i] = node->results[i] == TP_NO_VALUE
+                                  ? (struct tp_type){0}
+                                  : maker->spec->types[node->results[i]];
+    return (struct tp_infer){
         .node = node->name,
         .op = node->op,
         .attrs = node->attrs,
         .n_attrs = node->n_attrs,
         .n_inputs = node->n_inputs,
         .n_results = node->n_results,
-        .inputs = inputs,
-        .known = known,
-        .results = results,
+        .inputs = emitter->inputs,
+        .known = emitter->known,
+        .results = emitter->results,
     };
-    return TROUPE_OK;
 }
 
 /* Estimated nanoseconds: a few operations and a few bytes each. Only the order of size matters.
@@ -195,8 +215,7 @@ static troupe_status emit_launch(struct emitter *emitter, const struct tp_node *
     name_step(step, node);
     TP_TRY(slot_list(maker, node->inputs, node->n_inputs, &step->inputs, err));
     TP_TRY(slot_list(maker, node->results, node->n_results, &step->results, err));
-    struct tp_infer infer;
-    TP_TRY(describe(maker, node, &infer, err));
+    const struct tp_infer infer = describe(emitter, node);
     step->weight = weigh(&infer);
     return known ? prepare(maker, node, &infer, step, err) : TROUPE_OK;
 }
@@ -317,6 +336,9 @@ static troupe_status emit_results(struct emitter *emitter, troupe_error *err)
 static void finish(struct tp_maker *maker)
 {
     struct tp_program *program = maker->program;
+    struct tp_step *steps =
+        tp_realloc_array(program->steps, program->n_steps, sizeof *program->steps);
+    if (steps) program->steps = steps; /* what is too long works, too */
     program->workspace_at = program->arena_size;
     program->arena_size += (maker->workspace + TP_ALIGN - 1) / TP_ALIGN * TP_ALIGN;
     for (uint32_t i = 0; i < program->n_steps; i++)

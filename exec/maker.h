@@ -29,7 +29,6 @@ struct tp_maker {
     struct tp_life *life; /* per slot */
     size_t slots_capacity, steps_capacity, life_capacity;
     struct tp_slot *slots; /* grown here, moved into the program at the end */
-    struct tp_step *steps;
     size_t workspace; /* the largest that a kernel asked for */
 };
 

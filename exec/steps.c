@@ -215,7 +215,6 @@ static void maker_fini(struct tp_maker *maker)
     tp_free(maker->slot_of);
     tp_free(maker->life);
     tp_free(maker->slots);
-    tp_free(maker->steps);
 }
 
 static troupe_status maker_init(struct tp_maker *maker, const struct tp_program_spec *spec,
@@ -232,15 +231,13 @@ static troupe_status maker_init(struct tp_maker *maker, const struct tp_program_
     return TROUPE_OK;
 }
 
-static troupe_status keep_slots(struct tp_maker *maker, troupe_error *err)
+static void keep_slots(struct tp_maker *maker)
 {
     struct tp_program *program = maker->program;
-    size_t size = (program->n_slots + (size_t)1) * sizeof *program->slots;
-    program->slots = tp_arena_take(program->memory, size);
-    if (!program->slots) return tp_fail_memory(err, size);
-    if (program->n_slots)
-        memcpy(program->slots, maker->slots, program->n_slots * sizeof *program->slots);
-    return TROUPE_OK;
+    struct tp_slot *slots =
+        tp_realloc_array(maker->slots, program->n_slots, sizeof *maker->slots);
+    program->slots = slots ? slots : maker->slots; /* what is too long works, too */
+    maker->slots = NULL;
 }
 
 static troupe_status make(struct tp_maker *maker, troupe_error *err)
@@ -250,7 +247,8 @@ static troupe_status make(struct tp_maker *maker, troupe_error *err)
     TP_TRY(number_spares(maker, err));
     TP_TRY(tp_maker_layout(maker, err));
     TP_TRY(tp_maker_emit(maker, err));
-    return keep_slots(maker, err);
+    keep_slots(maker);
+    return TROUPE_OK;
 }
 
 troupe_status tp_program_make(const struct tp_program_spec *spec, struct tp_program **out,
@@ -276,6 +274,7 @@ void tp_program_destroy(struct tp_program **at)
     for (uint32_t i = 0; i < program->n_steps; i++)
         if (program->steps[i].drop) program->steps[i].drop(program->steps[i].state);
     tp_free(program->steps);
+    tp_free(program->slots);
     tp_arena_destroy(&program->memory);
     tp_free(program);
 }

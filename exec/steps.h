@@ -74,7 +74,7 @@ struct tp_slot {
 
 struct tp_program {
     const struct tp_device *device;
-    struct tp_arena *memory; /* owns everything here */
+    struct tp_arena *memory; /* of all lists here but steps and slots */
     struct tp_step *steps;
     struct tp_slot *slots;
     uint32_t n_steps, n_slots, n_owners, n_dynamic, n_spares, n_edges;

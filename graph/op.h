@@ -126,7 +126,8 @@ static inline const struct tp_view *tp_out(const struct tp_launch *launch, size_
  * alone, never from its neighbours, so that a function that is cut gives the same bits. On failure
  * nothing is left in `state`. */
 struct tp_prepare {
-    struct tp_infer node; /* types all known; .known has the constants among the inputs */
+    struct tp_infer node; /* types all known; .known has the constants among the inputs; its lists
+                           * are there until prepare returns */
     int threads;          /* of the device */
     /* To fill: */
     tp_kernel *run;            /* preset to the row's cpu */

@@ -4,6 +4,8 @@
  */
 #include "kernels/ewise.h"
 
+#include <string.h>
+
 #include "kernels/convert.h"
 
 /* --- one input ---------------------------------------------------------------------- */
@@ -98,11 +100,15 @@ troupe_status tp_binary_prepare(struct tp_prepare *prepare, const struct tp_loop
                                 troupe_error *err)
 {
     const struct tp_infer *node = &prepare->node;
-    struct tp_pair *s = tp_kernel_state(prepare, sizeof(*s), err);
-    if (!s) return TROUPE_EXHAUSTED;
-    tp_pair_make(s, loops->of[node->inputs[0]->dtype], &node->results[0], node->inputs[0],
+    struct tp_pair pair = {0};
+    tp_pair_make(&pair, loops->of[node->inputs[0]->dtype], &node->results[0], node->inputs[0],
                  node->inputs[1]);
-    prepare->run = s->walk.runs == 1 ? run_pair_once : run_pair;
+    const bool once = pair.walk.runs == 1;
+    const size_t size = once ? offsetof(struct tp_pair, walk) : sizeof(pair);
+    struct tp_pair *s = tp_kernel_state(prepare, size, err);
+    if (!s) return TROUPE_EXHAUSTED;
+    memcpy(s, &pair, size);
+    prepare->run = once ? run_pair_once : run_pair;
     return TROUPE_OK;
 }
 

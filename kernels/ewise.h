@@ -35,7 +35,7 @@ struct tp_pair {
     enum tp_moving moving;
     size_t in_size, out_size; /* of an element */
     tp_kernel *then;          /* for a kernel that first checks values: what it goes on with */
-    struct tp_walk walk;
+    struct tp_walk walk;      /* the last: not there where the whole result is one run */
 };
 
 /* For rows: set state and run. */
