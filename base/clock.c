@@ -19,7 +19,7 @@
 #define HAVE_TSC 0
 #endif
 
-#define MEASURE_NS  2000000u
+#define MEASURE_NS  100000u /* readings 20 ns off make the rate wrong by 0.04 % */
 #define SCALE_SHIFT 32
 
 enum source { SOURCE_UNKNOWN, SOURCE_CLOCK, SOURCE_TSC };

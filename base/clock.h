@@ -13,7 +13,7 @@ uint64_t tp_clock_ns(void);
 /* A cheap counter for estimates, never for deadlines: the processor's time stamp where it has
  * an invariant one, else the clock. About 10 ns. */
 uint64_t tp_ticks(void);
-/* Nanoseconds in `ticks`; measured once, about 2 ms, when first asked. */
+/* Nanoseconds in `ticks`; measured once, for 0.1 ms, when first asked. */
 uint64_t tp_ticks_ns(uint64_t ticks);
 
 #endif
