@@ -12,7 +12,7 @@
 #include "graph/inline.h"
 #include "tensor/tensor.h"
 
-#define MAX_NODES 16000000 /* after inlining; about 3 GB of plan */
+#define MAX_NODES 4000000 /* after inlining; about 4 GB of plan */
 
 /* -- Plans --------------------------------------------------------------------------------- */
 

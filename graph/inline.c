@@ -9,6 +9,7 @@
  */
 #include "graph/inline.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -343,6 +344,18 @@ static bool calls(const struct tp_function *f)
     return false;
 }
 
+static troupe_status check_size(const troupe_function *function, size_t max_nodes,
+                                troupe_error *err)
+{
+    uint64_t nodes;
+    TP_TRY(tp_inline_count(function, &nodes, err));
+    if (nodes <= max_nodes) return TROUPE_OK;
+    return tp_fail(err, TROUPE_EXHAUSTED,
+                   "%s%" PRIu64 " graph nodes with all that it calls, more than the %zu that "
+                   "are allowed",
+                   nodes == UINT64_MAX ? "at least " : "", nodes, max_nodes);
+}
+
 troupe_status tp_inline(const troupe_function *function, size_t max_nodes,
                         struct tp_function **out, troupe_error *err)
 {
@@ -350,6 +363,7 @@ troupe_status tp_inline(const troupe_function *function, size_t max_nodes,
         *out = tp_function_retain(function->body);
         return TROUPE_OK;
     }
+    TP_TRY(check_size(function, max_nodes, err));
     TP_OWNED(inliner_fini) struct tp_inliner in = {.version = function->version};
     in.left = max_nodes;
     if (__builtin_mul_overflow(max_nodes, EDGES_PER_NODE, &in.edges_left))

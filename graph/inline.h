@@ -13,11 +13,17 @@
  * and what runs after the call runs after all effects of the body. Colocation names are carried
  * over. A function without calls is returned itself, retained. INVALID names the circle when
  * functions call each other without end; EXHAUSTED over max_nodes graph nodes, calls among
- * them. What runs after a call without effects runs after the graph nodes that make its
+ * them, before anything is copied. What runs after a call without effects runs after the graph nodes that make its
  * results. A graph node of a group that is placed together takes the call's device only where
  * the whole group wishes none. */
 troupe_status tp_inline(const troupe_function *function, size_t max_nodes,
                         struct tp_function **out, troupe_error *err) TROUPE_MUST_CHECK;
+
+/* How many graph nodes the function has once all that it calls is copied into it, calls among
+ * them; at most UINT64_MAX. Takes time by what is written, not by what it becomes. Calls in a
+ * circle count once. */
+troupe_status tp_inline_count(const troupe_function *function, uint64_t *out,
+                              troupe_error *err) TROUPE_MUST_CHECK;
 
 /* A body without the graph nodes and constants that neither a result nor an effect needs, in
  * the same order; arguments and names stay, and what was to be placed together still is. The

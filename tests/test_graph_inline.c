@@ -296,22 +296,54 @@ START_TEST(calls_without_end_are_refused_with_the_circle)
 }
 END_TEST
 
-START_TEST(the_same_function_may_be_called_often_but_not_without_limit)
+/* f0 does nothing, and each further one calls the one before it twice. */
+static troupe_function *doubling(int n)
+{
+    struct tp_text text = {0};
+    tp_text_add(&text, "function f0()\n");
+    for (int i = 1; i < n; i++)
+        tp_text_add(&text, "function f%d()\n    a: f%d()\n    b: f%d()\n", i, i - 1, i - 1);
+    troupe_function *f = graphs_function(text.data);
+    tp_text_fini(&text);
+    return f;
+}
+
+START_TEST(what_becomes_too_large_is_refused_before_it_does)
+{
+    static const struct {
+        int functions;
+        uint64_t nodes;
+        const char *words;
+    } rows[] = {
+        {2, 2, NULL},
+        {14, 16382, "16382 graph nodes with all that it calls, more than the 10000 that"},
+        {64, UINT64_MAX - 1, "18446744073709551614 graph nodes"},
+        {65, UINT64_MAX, "at least 18446744073709551615 graph nodes"},
+        {1000, UINT64_MAX, "at least 18446744073709551615 graph nodes"},
+    };
+    troupe_error err;
+    uint64_t nodes = 0;
+    struct tp_function *out = NULL;
+    troupe_function *f = doubling(rows[_i].functions);
+    ck_ok(tp_inline_count(f, &nodes, &err));
+    ck_assert_uint_eq(nodes, rows[_i].nodes);
+    if (rows[_i].words)
+        ck_fails(tp_inline(f, 10000, &out, &err), EXHAUSTED, rows[_i].words);
+    else
+        ck_ok(tp_inline(f, 10000, &out, &err));
+    tp_function_release(&out);
+    troupe_function_release(&f);
+}
+END_TEST
+
+START_TEST(as_many_graph_nodes_as_are_allowed_are_inlined)
 {
     troupe_error err;
     struct tp_function *out = NULL;
-    struct tp_text text = {0};
-    tp_text_add(&text, "function f0()\n");
-    for (int i = 1; i < 64; i++) {
-        tp_text_add(&text, "function f%d()\n    a: f%d()\n    b: f%d()\n", i, i - 1, i - 1);
-    }
-    troupe_function *f = graphs_function(text.data);
-    ck_fails(tp_inline(f, 10000, &out, &err), EXHAUSTED, "more graph nodes than are allowed");
-    troupe_function_release(&f);
-    tp_text_fini(&text);
-    f = graphs_function("function g(x: f32[n]) -> (y: f32[n])\n    y = Relu(x)\n"
+    troupe_function *f =
+        graphs_function("function g(x: f32[n]) -> (y: f32[n])\n    y = Relu(x)\n"
                         "function f(x: f32[n]) -> (y)\n    z = g(x)\n    y = g(z)\n");
-    ck_fails(tp_inline(f, 3, &out, &err), EXHAUSTED, "'y'");
+    ck_fails(tp_inline(f, 3, &out, &err), EXHAUSTED, "4 graph nodes");
     ck_ok(tp_inline(f, 4, &out, &err));
     tp_function_release(&out);
     troupe_function_release(&f);
@@ -453,7 +485,8 @@ static Suite *suite(void)
     tcase_add_test(t, what_is_placed_together_stays_together);
     tcase_add_test(t, a_group_with_a_wish_of_its_own_does_not_take_the_calls_device);
     tcase_add_loop_test(t, calls_without_end_are_refused_with_the_circle, 0, 3);
-    tcase_add_test(t, the_same_function_may_be_called_often_but_not_without_limit);
+    tcase_add_loop_test(t, what_becomes_too_large_is_refused_before_it_does, 0, 5);
+    tcase_add_test(t, as_many_graph_nodes_as_are_allowed_are_inlined);
     tcase_add_test(t, calls_ten_thousand_deep_are_inlined);
     tcase_add_test(t, what_nothing_needs_is_dropped);
     tcase_add_test(t, what_only_an_effect_needs_is_kept);
