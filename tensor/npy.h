@@ -32,9 +32,6 @@ troupe_status tp_npy_parse_head(struct tp_npy_head *out, const char *text, size_
  * above. */
 size_t tp_npy_show_head(const struct tp_type *type, size_t cell, char *text, size_t size);
 
-/* The failure for an errno of a file operation. */
-troupe_status tp_npy_fail_errno(int error, const char *what, troupe_error *err);
-
 /* This machine's byte order. */
 bool tp_npy_host_big(void);
 /* Turn round each of the n units of `unit` bytes. */

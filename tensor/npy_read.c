@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "base/outfile.h"
 #include "tensor/npy.h"
 #include "tensor/utf8.h"
 
@@ -33,8 +34,8 @@ static troupe_status open_file(struct file *file, const char *path, troupe_error
 {
     struct stat st;
     file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not hold us up */
-    if (file->fd < 0) return tp_npy_fail_errno(errno, "open", err);
-    if (fstat(file->fd, &st) != 0) return tp_npy_fail_errno(errno, "stat", err);
+    if (file->fd < 0) return tp_fail_errno(err, errno, "open");
+    if (fstat(file->fd, &st) != 0) return tp_fail_errno(err, errno, "stat");
     if (!S_ISREG(st.st_mode)) return tp_fail(err, TROUPE_INVALID, "it is not a regular file");
     file->size = (size_t)st.st_size;
     return TROUPE_OK;
@@ -54,7 +55,7 @@ static troupe_status read_bytes(struct file *file, void *data, size_t size, trou
     while (size > 0) {
         const ssize_t n = read(file->fd, to, size < MAX_CHUNK ? size : MAX_CHUNK);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return tp_npy_fail_errno(errno, "read", err);
+        if (n < 0) return tp_fail_errno(err, errno, "read");
         if (n == 0) { /* it was cut while we read it */
             file->size = file->at;
             return fail_short(file, size, err);
