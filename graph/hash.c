@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/fail.h"
 #include "graph/name.h"
+#include "tensor/npy.h"
 #include "tensor/tensor.h"
 
 struct hasher {
@@ -106,9 +107,27 @@ static void put_type(struct hasher *h, const struct tp_type *type, const char *c
     put_shape(h, &type->shape, names);
 }
 
+/* On a big-endian machine: by way of a block that is turned round. */
+static void put_swapped(struct hasher *h, const char *data, size_t size, size_t unit)
+{
+    char block[4096];
+    for (size_t n; size > 0; data += n, size -= n) {
+        n = size < sizeof(block) ? size : sizeof(block);
+        memcpy(block, data, n);
+        tp_npy_swap(block, n / unit, unit);
+        put(h, block, n);
+    }
+}
+
 static void put_elements(struct hasher *h, const troupe_tensor *tensor)
 {
-    if (tensor->type.dtype != TROUPE_STRING) {
+    const troupe_dtype dtype = tensor->type.dtype;
+    if (dtype != TROUPE_STRING && tp_npy_host_big() && troupe_dtype_size(dtype) > 1) {
+        put_swapped(h, troupe_tensor_data(tensor), troupe_tensor_size(tensor),
+                    troupe_dtype_size(dtype));
+        return;
+    }
+    if (dtype != TROUPE_STRING) {
         put(h, troupe_tensor_data(tensor), troupe_tensor_size(tensor));
         return;
     }

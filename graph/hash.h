@@ -3,9 +3,9 @@
  * graph/hash.h - content hashes of tensors and functions.
  *
  * A function is written out byte by byte (numbers little-endian, texts with their length) and
- * hashed by XXH3 as that is done, so that pointers, padding and the process have no say. What
- * is inferred is not written, but for the types of arguments and results. Elements of tensors
- * are taken as they lie in memory.
+ * hashed by XXH3 as that is done, so that pointers, padding, the process and the machine's byte
+ * order have no say. What is inferred is not written, but for the types of arguments and
+ * results.
  */
 #ifndef TP_GRAPH_HASH_H
 #define TP_GRAPH_HASH_H
