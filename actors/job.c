@@ -7,6 +7,8 @@
 #include "actors/stage.h"
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "base/log.h"
+#include "messages/function_codec.h"
 #include "tensor/tensor.h"
 
 static troupe_status make(struct tp_flight *flight, troupe_error *err)
@@ -20,6 +22,16 @@ static troupe_status make(struct tp_flight *flight, troupe_error *err)
     return tp_instance_make(flight->plan, flight->devices, args, &flight->instance, err);
 }
 
+/* A test: the function of a plan is one that came through the codec. */
+static void through_codec(struct tp_flight *flight)
+{
+    troupe_error error;
+    const troupe_status status = tp_function_recode(&flight->request.function, &error);
+    if (status >= 0 || status == TROUPE_EXHAUSTED) return;
+    tp_log(ERROR, "codec-failed", "%s", error.text);
+    tp_assert(!"a function came through the codec");
+}
+
 static troupe_status on_build(struct tp_actor *self, struct tp_seat *seat,
                               struct tp_message **message, troupe_error *err)
 {
@@ -28,6 +40,7 @@ static troupe_status on_build(struct tp_actor *self, struct tp_seat *seat,
     struct tp_message *built = *message;
     *message = NULL;
     flight->error.code = TROUPE_OK;
+    if (TP_UNLIKELY(seat->stage->wire) && !flight->plan) through_codec(flight);
     (void)!make(flight, &flight->error);
     tp_message_set(built, TP_BUILT, 0);
     built->built.flight = flight;

@@ -49,6 +49,24 @@ troupe_status tp_wire_add(struct tp_wire *wire, struct tp_buffer **buffer, const
     return TROUPE_OK;
 }
 
+static troupe_status copy_frame(struct tp_wire_frame *frame, troupe_error *err)
+{
+    struct tp_buffer *copy = NULL;
+    TP_TRY(tp_buffer_new(&copy, frame->size, err));
+    if (frame->size) memcpy(copy->data, frame->data, frame->size);
+    tp_buffer_release(&frame->buffer);
+    frame->buffer = copy;
+    frame->data = copy->data;
+    return TROUPE_OK;
+}
+
+troupe_status tp_wire_copy_frames(struct tp_wire *wire, troupe_error *err)
+{
+    for (size_t i = 0; i < wire->n_frames; i++)
+        TP_TRY(copy_frame(&wire->frames[i], err));
+    return TROUPE_OK;
+}
+
 /* -- The preamble -------------------------------------------------------------------------- */
 
 #define MAJOR 1
@@ -447,25 +465,12 @@ troupe_status tp_decode(struct tp_message **out, struct tp_wire *wire, enum tp_w
 
 /* -- Both, inside this process ------------------------------------------------------------- */
 
-/* As if it had been received: memory of its own, which nothing else shares. */
-static troupe_status copy_frame(struct tp_wire_frame *frame, troupe_error *err)
-{
-    struct tp_buffer *copy = NULL;
-    TP_TRY(tp_buffer_new(&copy, frame->size, err));
-    if (frame->size) memcpy(copy->data, frame->data, frame->size);
-    tp_buffer_release(&frame->buffer);
-    frame->buffer = copy;
-    frame->data = copy->data;
-    return TROUPE_OK;
-}
-
 static troupe_status there_and_back(const struct tp_message *message, struct tp_message **out,
                                     troupe_error *err)
 {
     TP_OWNED(tp_wire_fini) struct tp_wire wire = {.n_frames = 0};
     TP_TRY(tp_encode(message, TP_WIRE_LOCAL, &wire, err));
-    for (size_t i = 0; i < wire.n_frames; i++)
-        TP_TRY(copy_frame(&wire.frames[i], err));
+    TP_TRY(tp_wire_copy_frames(&wire, err));
     return tp_decode(out, &wire, TP_WIRE_LOCAL, err);
 }
 

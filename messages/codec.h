@@ -41,6 +41,8 @@ void tp_wire_fini(struct tp_wire *wire);
 /* Add a frame; *buffer is moved, also on failure. EXHAUSTED. */
 troupe_status tp_wire_add(struct tp_wire *wire, struct tp_buffer **buffer, const void *data,
                           size_t size, troupe_error *err) TROUPE_MUST_CHECK;
+/* Give each frame memory of its own, as if it had been received. EXHAUSTED. */
+troupe_status tp_wire_copy_frames(struct tp_wire *wire, troupe_error *err) TROUPE_MUST_CHECK;
 
 /* What a preamble announces, so that a receiver knows what to wait for. */
 struct tp_preamble {

@@ -38,7 +38,7 @@ static const struct form forms[0xe0 - 0xc0] = {
 struct scan {
     const uint8_t *bytes;
     size_t size, at;
-    size_t seen;                       /* values that have begun */
+    size_t seen, most;                 /* values that have begun, and may */
     uint64_t owed;                     /* values that are still to come, on all levels */
     uint64_t level[TP_SCAN_DEPTH + 1]; /* of them, on each open one; [0] is the outermost */
     int depth;                         /* the innermost */
@@ -116,9 +116,8 @@ static troupe_status enter(struct scan *s, uint64_t n, troupe_error *err)
 static troupe_status next_value(struct scan *s, troupe_error *err)
 {
     struct header header = {0, 0};
-    if (s->seen++ == TP_SCAN_VALUES)
-        return tp_fail(err, TROUPE_CORRUPT, "byte %zu: more than %d values", s->at,
-                       TP_SCAN_VALUES);
+    if (s->seen++ == s->most)
+        return tp_fail(err, TROUPE_CORRUPT, "byte %zu: more than %zu values", s->at, s->most);
     TP_TRY(read_header(s, &header, err));
     if (header.payload > left(s)) return cut(s, header.payload, err);
     s->at += header.payload;
@@ -130,13 +129,20 @@ static troupe_status next_value(struct scan *s, troupe_error *err)
     return TROUPE_OK;
 }
 
-troupe_status tp_scan_value(const void *bytes, size_t size, size_t *out, troupe_error *err)
+troupe_status tp_scan_value_at(const void *bytes, size_t size, size_t at, size_t most,
+                               size_t *out, troupe_error *err)
 {
-    struct scan s = {.bytes = bytes, .size = size, .owed = 1, .level = {1}};
+    struct scan s = {
+        .bytes = bytes, .size = size, .at = at, .most = most, .owed = 1, .level = {1}};
     while (s.owed)
         TP_TRY(next_value(&s, err));
-    *out = s.at;
+    *out = s.at - at;
     return TROUPE_OK;
+}
+
+troupe_status tp_scan_value(const void *bytes, size_t size, size_t *out, troupe_error *err)
+{
+    return tp_scan_value_at(bytes, size, 0, TP_SCAN_VALUES, out, err);
 }
 
 troupe_status tp_scan(const void *bytes, size_t size, troupe_error *err)

@@ -22,6 +22,9 @@
  * above. */
 troupe_status tp_scan_value(const void *bytes, size_t size, size_t *out,
                             troupe_error *err) TROUPE_MUST_CHECK;
+/* As above with up to `most` values. Byte `at` of the bytes is its first. */
+troupe_status tp_scan_value_at(const void *bytes, size_t size, size_t at, size_t most,
+                               size_t *out, troupe_error *err) TROUPE_MUST_CHECK;
 /* As above, and CORRUPT when anything follows. */
 troupe_status tp_scan(const void *bytes, size_t size, troupe_error *err) TROUPE_MUST_CHECK;
 
