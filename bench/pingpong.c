@@ -14,13 +14,13 @@ struct table {
     atomic_int ball; /* who has it: 0 here, 1 there, 2: the game is over */
 };
 
-static void wait_while(atomic_int *word, int value)
+void pingpong_wait_while(atomic_int *word, int value)
 {
     while (atomic_load(word) == value)
         syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
 }
 
-static void pass(atomic_int *word, int value)
+void pingpong_pass(atomic_int *word, int value)
 {
     atomic_store(word, value);
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
@@ -30,30 +30,30 @@ static void *play(void *arg)
 {
     struct table *table = arg;
     for (;;) {
-        wait_while(&table->ball, 0);
+        pingpong_wait_while(&table->ball, 0);
         if (atomic_load(&table->ball) == 2) return NULL;
-        pass(&table->ball, 0);
+        pingpong_pass(&table->ball, 0);
     }
 }
 
-static troupe_status round_trips(void *arg, uint64_t times, troupe_error *err)
+troupe_status pingpong_round_trips(void *arg, uint64_t times, troupe_error *err)
 {
-    struct table *table = arg;
+    (void)arg;
+    struct table table = {0};
     pthread_t other;
-    atomic_store(&table->ball, 0);
-    if (pthread_create(&other, NULL, play, table) != 0)
+    if (pthread_create(&other, NULL, play, &table) != 0)
         return bench_fail(err, TROUPE_EXHAUSTED, "no thread");
     for (uint64_t i = 0; i < times; i++) {
-        pass(&table->ball, 1);
-        wait_while(&table->ball, 1);
+        pingpong_pass(&table.ball, 1);
+        pingpong_wait_while(&table.ball, 1);
     }
-    pass(&table->ball, 2);
+    pingpong_pass(&table.ball, 2);
     pthread_join(other, NULL);
     return TROUPE_OK;
 }
 
 void pingpong(struct bench *b)
 {
-    struct table table;
-    bench_time(b, &(struct bench_work){"machine.pingpong", "us", 1, 0, round_trips, &table});
+    bench_time(
+        b, &(struct bench_work){"machine.pingpong", "us", 1, 0, pingpong_round_trips, NULL});
 }

@@ -24,8 +24,8 @@
 
 /* Run when no program is named, from the folder that this one is in. */
 static const char *const default_programs[] = {
-    "bench_calls", "bench_models",     "bench_plan",      "bench_start",
-    "bench_idle",  "peer_onnxruntime", "peer_tensorflow",
+    "bench_calls", "bench_loop", "bench_models",     "bench_plan",
+    "bench_start", "bench_idle", "peer_onnxruntime", "peer_tensorflow",
 };
 
 /* The figures to reach: at most (or at least) `value` in the line's own unit. A name with a
@@ -49,6 +49,7 @@ static const struct target targets[] = {
     {"shards.10ms", '>', 1.95},
     {"shards.16us.paused", '>', 0.95},
     {"shards.64us.paused", '>', 1.2},
+    {"loop.asleep.pingpong", '<', 1.3},
     {"start.first", '<', 10},
     {"start.rss", '<', 20},
     {"idle.cpu", '<', 0.1},
