@@ -25,6 +25,7 @@
 #define SHORT_NS  5000
 #define PAUSE_NS  1000000 /* without shareable work for so long, the credit is lost */
 #define LEAVE_MAX 64      /* short turns that a leaving thread runs at most */
+#define LOOK_NS   64      /* of a turn, for each other actor that is looked at before it */
 
 /* -- Mail ---------------------------------------------------------------------------------- */
 
@@ -213,17 +214,29 @@ static bool judge(struct tp_seat *seat, const struct tp_actor *mine,
     return work > WAKE_NS || earn(seat, work);
 }
 
-/* `mine` runs next and takes a while: give others of the queue away where that pays. */
+/* Take the actor that comes after `before` (NULL: the first) out of the queue. */
+static struct tp_actor *unlink_after(struct tp_seat *seat, struct tp_actor *before)
+{
+    struct tp_actor **at = before ? &before->next : &seat->head;
+    struct tp_actor *actor = *at;
+    *at = actor->next;
+    if (seat->tail == actor) seat->tail = before;
+    if (seat->offered == actor) seat->offered = before;
+    return actor;
+}
+
+/* `mine` runs next and takes a while: give others of the queue away where that pays. The longer
+ * it takes the further the look goes, so that a long queue costs a small part of each turn. */
 static void share(struct tp_seat *seat, const struct tp_actor *mine)
 {
-    struct tp_actor *actor = seat->head;
-    seat->head = seat->tail = NULL;
-    for (struct tp_actor *next; actor; actor = next) {
+    struct tp_actor *before = NULL, *actor = seat->head;
+    uint32_t looks = mine->estimate / LOOK_NS;
+    for (struct tp_actor *next; actor && looks > 0; actor = next, looks--) {
         next = actor->next;
         if (judge(seat, mine, actor))
-            tp_stage_publish(seat->stage, seat, actor);
+            tp_stage_publish(seat->stage, seat, unlink_after(seat, before));
         else
-            enqueue(seat, actor);
+            before = actor;
     }
 }
 
@@ -254,15 +267,15 @@ static void fill_fifo(struct tp_stage *stage)
     /* acquire: pairs with the release in tp_stage_publish */
     struct tp_actor *list =
         atomic_exchange_explicit(&stage->inject, NULL, memory_order_acquire);
-    struct tp_actor *oldest = NULL, **end = &stage->fifo;
+    struct tp_actor *oldest = NULL, *newest = list;
+    if (!list) return;
     for (struct tp_actor *next; list; list = next) {
         next = list->next;
         list->next = oldest;
         oldest = list;
     }
-    while (*end)
-        end = &(*end)->next;
-    *end = oldest;
+    *(stage->fifo ? &stage->fifo_last->next : &stage->fifo) = oldest;
+    stage->fifo_last = newest;
 }
 
 /* The oldest that this thread may run. What it may not run it leaves to the workers, and
@@ -271,10 +284,11 @@ static struct tp_actor *pop_published(struct tp_seat *seat, const void *group, b
 {
     struct tp_stage *stage = seat->stage;
     fill_fifo(stage);
-    for (struct tp_actor **at = &stage->fifo; *at; at = &(*at)->next) {
-        struct tp_actor *actor = *at;
+    struct tp_actor *before = NULL;
+    for (struct tp_actor *actor = stage->fifo; actor; before = actor, actor = actor->next) {
         if (!may_run(actor, group, others)) continue;
-        *at = actor->next;
+        *(before ? &before->next : &stage->fifo) = actor->next;
+        if (stage->fifo_last == actor) stage->fifo_last = before;
         atomic_fetch_sub_explicit(&stage->published, 1, memory_order_relaxed);
         return actor;
     }
@@ -307,7 +321,9 @@ static struct tp_actor *take_published(struct tp_seat *seat, const void *group, 
 static struct tp_actor *next_here(struct tp_seat *seat)
 {
     struct tp_actor *actor = seat->head;
-    if (actor) seat->head = actor->next;
+    if (!actor) return NULL;
+    seat->head = actor->next;
+    if (seat->offered == actor) seat->offered = NULL;
     return actor;
 }
 
@@ -354,11 +370,20 @@ static struct tp_actor *give_away(struct tp_seat *seat, struct tp_actor *actor,
     return NULL;
 }
 
+/* Take those that came after `last` (NULL: all) out of the queue. */
+static struct tp_actor *cut_after(struct tp_seat *seat, struct tp_actor *last)
+{
+    struct tp_actor **at = last ? &last->next : &seat->head;
+    struct tp_actor *rest = *at;
+    *at = NULL;
+    seat->tail = last;
+    return rest;
+}
+
 void tp_stage_offer(struct tp_seat *seat, const void *group)
 {
     if (seat->stage->rehearsal) return;
-    struct tp_actor *actor = seat->head;
-    seat->head = seat->tail = NULL;
+    struct tp_actor *actor = cut_after(seat, seat->offered);
     for (struct tp_actor *next; actor; actor = next) {
         next = actor->next;
         if (!seat->stage->workers) {
@@ -369,18 +394,20 @@ void tp_stage_offer(struct tp_seat *seat, const void *group)
             enqueue(seat, actor);
         }
     }
+    seat->offered = seat->head ? seat->tail : NULL;
 }
 
 void tp_stage_hand_over(struct tp_seat *seat, const void *group)
 {
-    struct tp_actor *kept = seat->head;
-    if (TP_LIKELY(!kept)) return;
-    seat->head = seat->tail = NULL;
-    for (struct tp_actor *next; kept; kept = next) {
-        next = kept->next;
-        struct tp_actor *mine = give_away(seat, kept, group);
+    if (TP_LIKELY(!seat->head)) return;
+    if (seat->stage->workers) seat->offered = NULL;
+    struct tp_actor *actor = cut_after(seat, seat->offered);
+    for (struct tp_actor *next; actor; actor = next) {
+        next = actor->next;
+        struct tp_actor *mine = give_away(seat, actor, group);
         if (mine) enqueue(seat, mine);
     }
+    seat->offered = seat->head ? seat->tail : NULL;
 }
 
 /* Nothing stays: it may have been granted a permit that others wait for, this thread among

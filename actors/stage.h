@@ -49,6 +49,7 @@ static inline void tp_tally(atomic_ullong *figure, uint64_t n)
 struct tp_seat {
     struct tp_stage *stage;
     struct tp_actor *head, *tail; /* runnable, oldest first; this thread's alone */
+    struct tp_actor *offered;     /* the last of them that tp_stage_offer has seen, or NULL */
     struct tp_actor *last_to;     /* tp_post_last's receiver, */
     struct tp_message *last;      /* and messages, oldest first, until the turn is over */
     struct tp_actor *running;
@@ -97,7 +98,7 @@ struct tp_stage {
     /* Published work: how many; newest first; taken over into `fifo` under `fifo_busy`. */
     atomic_int published __attribute__((aligned(64)));
     _Atomic(struct tp_actor *) inject __attribute__((aligned(64)));
-    struct tp_actor *fifo;
+    struct tp_actor *fifo, *fifo_last; /* fifo_last: set unless fifo is NULL */
     atomic_int fifo_busy;
     atomic_ullong idle __attribute__((aligned(64))); /* bit i: seat i sleeps */
     atomic_int spinning;                             /* seats that look at `published` */
@@ -119,7 +120,8 @@ troupe_status tp_seat_new(struct tp_stage *stage, bool worker, struct tp_seat **
 /* Run one turn of an actor that is runnable here or published: of `group` or NULL's first and
  * always, of another only when `others` or when it is short. False: there was none. */
 bool tp_stage_turn(struct tp_seat *seat, const void *group, bool others);
-/* After calls were started: hand what is worth it to others. */
+/* After calls were started: hand what is worth it to others. Each actor is looked at once, so
+ * that a thousand calls that are begun one after the other take a thousand looks. */
 void tp_stage_offer(struct tp_seat *seat, const void *group);
 /* Hand all that is runnable here to others, since this thread goes away: what is short is run
  * first, unless it works for `group` and there are no workers. */

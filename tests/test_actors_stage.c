@@ -340,6 +340,68 @@ START_TEST(a_stage_without_memory_fails_and_leaks_nothing)
 }
 END_TEST
 
+/* -- Offering
+ * -------------------------------------------------------------------------------------- */
+
+#define CROWD 24
+
+static size_t queue_length(const struct tp_seat *seat, bool *offered_is_there)
+{
+    size_t n = 0;
+    *offered_is_there = !seat->offered;
+    for (struct tp_actor *a = seat->head; a; a = a->next, n++)
+        if (a == seat->offered) *offered_is_there = true;
+    return n;
+}
+
+/* To a random one; estimates on both sides of what is worth a look. */
+static void post_here(struct tp_seat *seat, struct counter *crowd, uint64_t random)
+{
+    troupe_error err;
+    struct tp_message *message;
+    ck_ok(tp_message_new(&message, TP_TURN, &err));
+    message->estimate = random % 3 * 1000;
+    tp_post(seat, &crowd[random % CROWD].actor, &message);
+}
+
+/* Nobody is there to take what is published, so each message is handled here or found there. */
+START_TEST(an_offer_looks_at_each_actor_once_and_loses_none)
+{
+    troupe_error err;
+    struct counter crowd[CROWD] = {0};
+    struct tp_stage *stage = stage_of(0);
+    struct tp_seat *seat;
+    int group, others;
+    uint64_t posted = 0, seen = 0, x = (uint64_t)_i * 2654435761u + 1;
+    bool there;
+    for (int i = 0; i < CROWD; i++)
+        tp_actor_init(&crowd[i].actor, &role, i % 4 ? &group : &others);
+    ck_ok(tp_seat_new(stage, false, &seat, &err));
+    for (int i = 0; i < 500; i++) {
+        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        if (x % 5 < 3) {
+            post_here(seat, crowd, x >> 8);
+            posted++;
+        } else if (x % 5 == 3) {
+            tp_stage_offer(seat, &group);
+            ck_assert_ptr_eq(seat->offered, seat->head ? seat->tail : NULL);
+        } else {
+            tp_stage_turn(seat, &group, x & 64);
+        }
+        queue_length(seat, &there);
+        ck_assert(there);
+    }
+    while (tp_stage_turn(seat, &group, true))
+        continue;
+    for (int i = 0; i < CROWD; i++)
+        seen += crowd[i].seen;
+    ck_assert_uint_eq(seen, posted);
+    ck_assert_uint_eq(queue_length(seat, &there), 0);
+    ck_assert_ptr_null(stage->fifo);
+    tp_stage_close(&stage);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("actors/stage");
@@ -351,6 +413,7 @@ static Suite *suite(void)
     tcase_add_test(one, an_actor_that_nobody_posts_to_never_has_a_turn);
     tcase_add_test(one, who_is_about_to_sleep_looks_once_more_at_work_and_mail);
     tcase_add_test(one, a_sleep_ends_at_its_deadline);
+    tcase_add_loop_test(one, an_offer_looks_at_each_actor_once_and_loses_none, 0, 200);
     tcase_add_loop_test(
         several, messages_of_each_sender_come_in_order_and_no_two_turns_run_at_once, 0, n);
     tcase_add_loop_test(several, a_worker_that_is_about_to_sleep_sees_what_was_published, 0, n);
