@@ -220,7 +220,7 @@ static struct tp_seat *hold_permit(struct rehearsal *r, uint32_t device)
 }
 
 /* Calls of one shard in the slots 0 to n-1 of a new runtime: play, and note in which place each
- * shard ran. */
+ * shard began. */
 static void play_in_order(struct rehearsal *r, int n, int *places)
 {
     const struct tp_pending *slots = atomic_load(&r->runtime->main->chunks[0]);
@@ -229,8 +229,7 @@ static void play_in_order(struct rehearsal *r, int n, int *places)
         places[i] = -1;
     while (rehearsal_step(r))
         for (int i = 0; i < n; i++)
-            if (places[i] < 0 && slots[i].block->shards[0].state == TP_SHARD_ENDED)
-                places[i] = next++;
+            if (places[i] < 0 && slots[i].block->shards[0].frame.pc > 0) places[i] = next++;
     rehearsal_play(r);
     ck_assert_int_eq(next, n);
 }
