@@ -7,114 +7,14 @@
  * configuration; those without workers and from two threads have another, as their names say.
  */
 #include <malloc.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include "bench/bench.h"
+#include "bench/calling.h"
 #include "bench/pingpong.h"
 #include "bench/subject.h"
-
-#define CHAIN  1000
-#define FLIGHT 1000
-
-/* -- calls that end in a callback ------------------------------------------------------------
- */
-
-struct ended {
-    uint64_t n;
-    troupe_error error; /* the last one; code OK: none */
-};
-
-static void done(void *arg, const troupe_error *error, const troupe_tensor *const *results,
-                 size_t n)
-{
-    struct ended *ended = arg;
-    (void)results;
-    (void)n;
-    ended->n++;
-    if (error->code < 0) ended->error = *error;
-}
-
-static troupe_status begin(const struct subject *s, struct ended *ended, uint64_t *call,
-                           troupe_error *err)
-{
-    const troupe_status status =
-        troupe_call(s->runtime, s->function, (const troupe_tensor *const *)s->args, s->n_args,
-                    s->options, done, ended, call, err);
-    if (status > 0) return bench_fail(err, TROUPE_INTERNAL, "%s", troupe_status_name(status));
-    return status;
-}
-
-static troupe_status outcome(const struct ended *ended, troupe_error *err)
-{
-    if (ended->error.code >= 0) return TROUPE_OK;
-    return bench_fail(err, ended->error.code, "%s", ended->error.text);
-}
-
-/* Dispatch until `n` calls have ended. Without workers that also does their work. */
-static troupe_status dispatch_until(const struct subject *s, const struct ended *ended,
-                                    uint64_t n, troupe_error *err)
-{
-    while (ended->n < n)
-        if (troupe_dispatch(s->runtime) < 0)
-            return bench_fail(err, TROUPE_INTERNAL, "dispatch failed");
-    return outcome(ended, err);
-}
-
-static troupe_status call_and_dispatch(void *arg, uint64_t times, troupe_error *err)
-{
-    struct ended ended = {0};
-    troupe_status status = TROUPE_OK;
-    for (uint64_t i = 0; i < times && status >= 0; i++) {
-        status = begin(arg, &ended, NULL, err);
-        if (status >= 0) status = dispatch_until(arg, &ended, i + 1, err);
-    }
-    return status;
-}
-
-static troupe_status call_and_wait(void *arg, uint64_t times, troupe_error *err)
-{
-    const struct subject *s = arg;
-    struct ended ended = {0};
-    for (uint64_t i = 0; i < times; i++) {
-        uint64_t call;
-        const troupe_status status = begin(s, &ended, &call, err);
-        if (status < 0) return status;
-        if (troupe_wait(s->runtime, call, -1) != TROUPE_OK)
-            return bench_fail(err, TROUPE_INTERNAL, "wait failed");
-    }
-    return outcome(&ended, err);
-}
-
-/* As a loop does it that sleeps in poll. */
-static troupe_status call_and_poll(void *arg, uint64_t times, troupe_error *err)
-{
-    const struct subject *s = arg;
-    struct ended ended = {0};
-    struct pollfd fd = {.fd = troupe_fd(s->runtime), .events = POLLIN};
-    for (uint64_t i = 0; i < times; i++) {
-        const troupe_status status = begin(s, &ended, NULL, err);
-        if (status < 0) return status;
-        while (ended.n <= i)
-            if (poll(&fd, 1, -1) < 0 || troupe_dispatch(s->runtime) < 0)
-                return bench_fail(err, TROUPE_INTERNAL, "poll or dispatch failed");
-    }
-    return outcome(&ended, err);
-}
-
-static troupe_status call_many(void *arg, uint64_t times, troupe_error *err)
-{
-    troupe_status status = TROUPE_OK;
-    for (uint64_t i = 0; i < times && status >= 0; i++) {
-        struct ended ended = {0};
-        for (int k = 0; k < FLIGHT && status >= 0; k++)
-            status = begin(arg, &ended, NULL, err);
-        if (status >= 0) status = dispatch_until(arg, &ended, FLIGHT, err);
-    }
-    return status;
-}
 
 /* -- from two threads ------------------------------------------------------------------------
  */
@@ -285,10 +185,10 @@ static void flight_bytes(struct bench *b)
     if (status >= 0) status = subject_one(&s, runtime, &err);
     if (status >= 0) status = call_and_dispatch(&s, 1, &err);
     const double before = status >= 0 ? allocated() : -1;
-    for (int i = 0; i < FLIGHT && status >= 0; i++)
-        status = begin(&s, &ended, NULL, &err);
-    const double each = (allocated() - before) / FLIGHT;
-    if (status >= 0) status = dispatch_until(&s, &ended, FLIGHT, &err);
+    for (int i = 0; i < CALLING_AT_ONCE && status >= 0; i++)
+        status = call_begin(&s, &ended, NULL, &err);
+    const double each = (allocated() - before) / CALLING_AT_ONCE;
+    if (status >= 0) status = call_dispatch_until(&s, &ended, CALLING_AT_ONCE, &err);
     if (status >= 0 && before >= 0) bench_line(b, "flight.bytes", "bytes", &each, 1);
     if (status < 0) bench_failed(b, "flight.bytes", &err);
     subject_release(&s);
@@ -298,21 +198,8 @@ static void flight_bytes(struct bench *b)
 /* -- groups of lines -------------------------------------------------------------------------
  */
 
-typedef troupe_status make_fn(struct subject *s, troupe_runtime *runtime, troupe_error *err);
-
-static troupe_status make_alternating(struct subject *s, troupe_runtime *runtime,
-                                      troupe_error *err)
-{
-    return subject_chain(s, runtime, CHAIN, 2, err);
-}
-
-static troupe_status make_chain(struct subject *s, troupe_runtime *runtime, troupe_error *err)
-{
-    return subject_chain(s, runtime, CHAIN, 1, err);
-}
-
 static void time_one(struct bench *b, troupe_runtime *runtime, const char *name,
-                     make_fn *make_it, bench_fn *fn, double per)
+                     subject_fn *make_it, bench_fn *fn, double per)
 {
     struct subject s = {0};
     troupe_error err;
@@ -328,7 +215,7 @@ static void with_workers(struct bench *b, troupe_runtime *runtime)
 {
     static const struct {
         const char *name;
-        make_fn *make_it;
+        subject_fn *make_it;
         bench_fn *fn;
         double per;
     } lines[] = {
@@ -336,8 +223,8 @@ static void with_workers(struct bench *b, troupe_runtime *runtime)
         {"wait.one", subject_one, call_and_wait, 1},
         {"poll.one", subject_one, call_and_poll, 1},
         {"run.two", subject_two, subject_run, 1},
-        {"edge.alternating", make_alternating, subject_run, CHAIN - 1},
-        {"node.chain", make_chain, subject_run, CHAIN},
+        {"edge.alternating", subject_alternating, subject_run, SUBJECT_CHAIN - 1},
+        {"node.chain", subject_long_chain, subject_run, SUBJECT_CHAIN},
     };
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
         time_one(b, runtime, lines[i].name, lines[i].make_it, lines[i].fn, lines[i].per);
@@ -353,7 +240,7 @@ static void without_workers(struct bench *b, troupe_runtime *runtime)
 {
     time_one(b, runtime, "dispatch.one", subject_one, call_and_dispatch, 1);
     time_one(b, runtime, "dispatch.two", subject_two, call_and_dispatch, 1);
-    time_one(b, runtime, "flight.call", subject_one, call_many, FLIGHT);
+    time_one(b, runtime, "flight.call", subject_one, call_many, CALLING_AT_ONCE);
 }
 
 static void from_two_threads(struct bench *b, troupe_runtime *runtime)

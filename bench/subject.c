@@ -132,6 +132,16 @@ troupe_status subject_blocks(struct subject *s, troupe_runtime *runtime, int n, 
     return status;
 }
 
+troupe_status subject_long_chain(struct subject *s, troupe_runtime *runtime, troupe_error *err)
+{
+    return subject_chain(s, runtime, SUBJECT_CHAIN, 1, err);
+}
+
+troupe_status subject_alternating(struct subject *s, troupe_runtime *runtime, troupe_error *err)
+{
+    return subject_chain(s, runtime, SUBJECT_CHAIN, 2, err);
+}
+
 troupe_status subject_shards(struct subject *s, troupe_runtime *runtime, int size, int products,
                              int second, troupe_error *err)
 {

@@ -11,6 +11,7 @@
 
 #define SUBJECT_ARGS    4
 #define SUBJECT_RESULTS 2
+#define SUBJECT_CHAIN   1000
 
 /* Two CPU devices of one thread each: the one configuration of all lines about devices. */
 #define TWO_CPUS "cpu:0(threads=1),cpu:1(threads=1)"
@@ -27,6 +28,7 @@ struct subject {
 /* Open a runtime with these devices and so many workers (TROUPE_AUTO, or 0: without). */
 troupe_status subject_runtime(troupe_runtime **out, const char *devices, int workers,
                               troupe_error *err);
+typedef troupe_status subject_fn(struct subject *s, troupe_runtime *runtime, troupe_error *err);
 /* Each takes an empty subject and makes it ready. A failure leaves it empty.
  * One Add on 16 floats. */
 troupe_status subject_one(struct subject *s, troupe_runtime *runtime, troupe_error *err);
@@ -38,6 +40,10 @@ troupe_status subject_chain(struct subject *s, troupe_runtime *runtime, int n, i
 /* The same as blocks of `block` graph nodes, each on the next of so many devices. */
 troupe_status subject_blocks(struct subject *s, troupe_runtime *runtime, int n, int block,
                              int devices, troupe_error *err);
+/* Chains of SUBJECT_CHAIN graph nodes: on one device, and alternating between two. */
+troupe_status subject_long_chain(struct subject *s, troupe_runtime *runtime, troupe_error *err);
+troupe_status subject_alternating(struct subject *s, troupe_runtime *runtime,
+                                  troupe_error *err);
 /* Two rows, independent of each other, of `products` products of size x size matrices; the
  * second one is on cpu:second. */
 troupe_status subject_shards(struct subject *s, troupe_runtime *runtime, int size, int products,
