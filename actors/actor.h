@@ -34,9 +34,9 @@ typedef troupe_status tp_handler(struct tp_actor *self, struct tp_seat *seat,
 struct tp_role {
     const char *name;
     tp_handler *on[TP_KINDS]; /* NULL: not a message for this actor */
-    /* For an actor that only its owner runs (a caller's inbox): called instead of making it
-     * runnable, by any thread. */
-    void (*mail)(struct tp_actor *self, struct tp_seat *seat);
+    /* For an actor that only its owner runs (a caller's inbox): puts the message into its box
+     * by tp_actor_put, and tells the owner. Called by any thread. */
+    void (*mail)(struct tp_actor *self, struct tp_seat *seat, struct tp_message *message);
     bool shared; /* calls of several callers may wait for it, whatever its group */
 };
 
@@ -50,6 +50,7 @@ struct tp_actor {
     const struct tp_role *role;
     struct tp_actor *next; /* in the one queue that it is in while it is runnable */
     void *group;           /* the caller whose call it works for, or NULL */
+    void *owner;           /* while it is published: who was told so, or NULL */
     uint32_t estimate;     /* nanoseconds of work in its mail; set by who made it runnable */
 };
 
@@ -70,6 +71,18 @@ static inline struct tp_message *tp_mail_in_order(struct tp_message *list)
         out = list;
     }
     return out;
+}
+
+/* Put it into the box. True when the actor was asleep: exactly one poster is told so, and it is
+ * that poster's to make it runnable. */
+static inline bool tp_actor_put(struct tp_actor *to, struct tp_message *m)
+{
+    struct tp_message *old = atomic_load_explicit(&to->box, memory_order_relaxed);
+    do
+        m->next = old == TP_ASLEEP ? NULL : old;
+    while (!atomic_compare_exchange_weak_explicit(&to->box, &old, m, memory_order_seq_cst,
+                                                  memory_order_relaxed));
+    return old == TP_ASLEEP;
 }
 
 /* Move *message to an actor; *message is NULL afterwards. Never blocks, never fails, never

@@ -5,10 +5,7 @@
  */
 #include "actors/caller.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "actors/report.h"
 #include "actors/runtime.h"
@@ -18,46 +15,34 @@
 
 /* -- Being told ---------------------------------------------------------------------------- */
 
-void tp_caller_signal(struct troupe_caller *caller)
-{
-    int fd = atomic_load_explicit(&caller->fd, memory_order_seq_cst);
-    if (fd < 0 || atomic_exchange_explicit(&caller->signalled, 1, memory_order_seq_cst)) return;
-    uint64_t one = 1;
-    ssize_t wrote = write(fd, &one, sizeof one);
-    (void)wrote; /* a full counter is readable, too */
-}
-
-/* Mail has come into the inbox: on any thread. */
-static void mail(struct tp_actor *self, struct tp_seat *by)
+/* Mail for the inbox: on any thread. What its own thread posts needs no announcement, since it
+ * settles before it goes away. Once put, the message may be gone. */
+static void mail(struct tp_actor *self, struct tp_seat *by, struct tp_message *message)
 {
     struct troupe_caller *caller = tp_container_of(self, struct troupe_caller, inbox);
-    if (by == caller->seat) return; /* its own thread, which settles before it goes away */
-    tp_stage_unpark(by, caller->seat);
-    tp_caller_signal(caller);
+    message->told = by != caller->seat;
+    bool told = message->told;
+    if (told) tp_bell_announce(&caller->bell);
+    if (tp_actor_put(self, message) && told) tp_stage_unpark(by, caller->seat);
 }
 
 static const struct tp_role role = {.name = "caller", .mail = mail};
 
-void tp_caller_settle(struct troupe_caller *caller)
+/* A callback, or work that waits for its next dispatch. */
+static bool is_due(const struct troupe_caller *caller)
 {
-    struct tp_stage *stage = caller->seat->stage;
-    bool due = atomic_load_explicit(&caller->inbox.box, memory_order_seq_cst) != TP_ASLEEP;
-    bool work =
-        caller->seat->head ||
-        (!stage->workers && atomic_load_explicit(&stage->published, memory_order_seq_cst) > 0);
-    if (due || work) tp_caller_signal(caller);
+    const struct tp_stage *stage = caller->seat->stage;
+    if (caller->seat->head || tp_bell_expects(&caller->bell)) return true;
+    if (atomic_load_explicit(&caller->inbox.box, memory_order_seq_cst) != TP_ASLEEP)
+        return true;
+    return !stage->workers && atomic_load_explicit(&stage->published, memory_order_seq_cst) > 0;
 }
 
-/* Read the fd first, then say so, then look into the box: mail that comes in between is in the
- * box or signals again. */
-static void calm(struct troupe_caller *caller)
+void tp_caller_settle(struct troupe_caller *caller)
 {
-    if (!atomic_load_explicit(&caller->signalled, memory_order_seq_cst)) return;
-    uint64_t n;
-    ssize_t got = read(atomic_load_explicit(&caller->fd, memory_order_relaxed), &n, sizeof n);
-    /* Nothing there: the writer is on its way, and the next dispatch reads it. */
-    if (got < 0) return;
-    atomic_store_explicit(&caller->signalled, 0, memory_order_seq_cst);
+    if (!tp_bell_has_fd(&caller->bell)) return;
+    if (!is_due(caller)) tp_bell_hush(&caller->bell);
+    if (is_due(caller)) tp_bell_ring(&caller->bell);
 }
 
 /* -- Completions --------------------------------------------------------------------------- */
@@ -205,7 +190,7 @@ static void take_done(struct troupe_caller *caller, struct tp_pending *pending)
 size_t tp_caller_take(struct troupe_caller *caller)
 {
     size_t n = 0;
-    calm(caller);
+    unsigned told = 0;
     if (caller->pinned) retire_pinned(caller);
     /* relaxed: a look; the exchange is acq_rel */
     if (atomic_load_explicit(&caller->inbox.box, memory_order_relaxed) == TP_ASLEEP) return 0;
@@ -213,8 +198,10 @@ size_t tp_caller_take(struct troupe_caller *caller)
         atomic_exchange_explicit(&caller->inbox.box, TP_ASLEEP, memory_order_acq_rel));
     for (struct tp_message *next; list; list = next, n++) {
         next = list->next;
-        take_done(caller, list->call_done.pending);
+        told += list->told;
+        take_done(caller, list->call_done.pending); /* its message may be used again */
     }
+    tp_bell_taken(&caller->bell, told);
     return n;
 }
 
@@ -282,7 +269,6 @@ static void post_cancel(struct tp_pending *pending, troupe_status code)
     cancel->cancel.pending = pending;
     cancel->cancel.code = code;
     tp_post_outside(stage, &pending->actor, &cancel);
-    if (stage->alarm) stage->alarm(pending->caller);
 }
 
 /* The call's parent is `root`, or is itself being cancelled. */
@@ -360,7 +346,7 @@ troupe_status tp_caller_new(struct troupe_runtime *runtime, bool numbered,
     caller->runtime = runtime;
     caller->numbered = numbered;
     caller->index = UINT32_MAX;
-    atomic_init(&caller->fd, -1);
+    tp_bell_init(&caller->bell);
     troupe_status status = tp_seat_new(runtime->stage, false, &caller->seat, err);
     if (status < 0)
         tp_free(caller);
@@ -408,8 +394,7 @@ void tp_caller_destroy(struct troupe_caller **at)
     }
     for (uint32_t i = 0; i < TP_CHUNKS; i++)
         tp_free(atomic_load_explicit(&caller->chunks[i], memory_order_relaxed));
-    int fd = atomic_load_explicit(&caller->fd, memory_order_relaxed);
-    if (fd >= 0) close(fd);
+    tp_bell_fini(&caller->bell);
     tp_free(caller);
 }
 

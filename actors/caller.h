@@ -13,6 +13,7 @@
 #ifndef TP_ACTORS_CALLER_H
 #define TP_ACTORS_CALLER_H
 
+#include "actors/bell.h"
 #include "actors/call.h"
 #include "actors/stage.h"
 
@@ -70,8 +71,7 @@ struct troupe_caller {
     /* Written by others: */
     _Atomic(struct tp_pending *)
         chunks[TP_CHUNKS]; /* release when set; never freed before the runtime */
-    atomic_int fd;         /* an eventfd, or -1 until it is asked for */
-    atomic_int signalled;  /* fd is readable, or about to be */
+    struct tp_bell bell;   /* its fd; counts CALL_DONE of others, and work published for it */
     atomic_bool inside;    /* its thread is in wait, dispatch or run */
     atomic_bool parents;   /* some call had a parent: cancelling looks for children */
     /* Statistics, relaxed; written by its thread. */
@@ -117,11 +117,8 @@ bool tp_caller_calls_back(void);
  */
 bool tp_caller_wait(struct troupe_caller *caller, bool (*ended)(void *arg), void *arg,
                     uint64_t deadline_ns);
-/* Make its fd readable, if there is one. Any thread. */
-void tp_caller_signal(struct troupe_caller *caller);
-/* Its thread goes away from the stage: make the fd readable when a callback is due, or work
- * that waits for its next
- * dispatch. */
+/* Its thread goes away from the stage: the fd becomes readable when a callback is due, or work
+ * that waits for its next dispatch; else unreadable. */
 void tp_caller_settle(struct troupe_caller *caller);
 
 /* The slot of a call's number in this caller, or NULL. Any thread. */

@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <sys/eventfd.h>
 
 #include "actors/runtime.h"
 #include "base/alloc.h"
@@ -189,11 +188,9 @@ int troupe_caller_fd(const troupe_caller *caller)
 {
     struct troupe_caller *mine =
         (struct troupe_caller *)caller; /* the fd is made when it is asked for */
-    int fd = atomic_load_explicit(&mine->fd, memory_order_relaxed);
-    if (fd >= 0 || tp_runtime_forked(mine->runtime)) return fd;
-    fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (fd < 0) return -1;
-    atomic_store_explicit(&mine->fd, fd, memory_order_seq_cst);
+    if (tp_runtime_forked(mine->runtime)) return atomic_load(&mine->bell.fd);
+    if (tp_bell_has_fd(&mine->bell)) return tp_bell_open(&mine->bell);
+    int fd = tp_bell_open(&mine->bell);
     tp_caller_settle(mine);
     return fd;
 }

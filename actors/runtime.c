@@ -117,14 +117,23 @@ static troupe_status open_devices(struct troupe_runtime *runtime, const troupe_o
 
 /* -- Open ---------------------------------------------------------------------------------- */
 
-/* Without workers: work for a caller was published, and only its thread can do it. */
-static void alarm_caller(void *group)
+/* Without workers work for a caller is published, and only its thread may be there to do it. */
+static void work_comes(void *group)
 {
-    struct troupe_caller *caller = group;
-    if (!caller) return;
-    tp_stage_unpark(NULL, caller->seat);
-    tp_caller_signal(caller);
+    tp_bell_announce(&((struct troupe_caller *)group)->bell);
 }
+
+static void work_is_there(void *group)
+{
+    tp_stage_unpark(NULL, ((struct troupe_caller *)group)->seat);
+}
+
+static void work_is_taken(void *group)
+{
+    tp_bell_taken(&((struct troupe_caller *)group)->bell, 1);
+}
+
+static const struct tp_herald herald = {work_comes, work_is_there, work_is_taken};
 
 static int workers_of(const troupe_options *options)
 {
@@ -151,7 +160,7 @@ static troupe_status open_stage(struct troupe_runtime *runtime, const troupe_opt
         .wire = wants_wire(),
     };
     TP_TRY(tp_stage_open(&runtime->stage, &stage, err));
-    runtime->stage->alarm = runtime->stage->workers ? NULL : alarm_caller;
+    runtime->stage->herald = runtime->stage->workers ? NULL : &herald;
     return TROUPE_OK;
 }
 

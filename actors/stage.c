@@ -27,6 +27,9 @@
 #define LEAVE_MAX 64      /* short turns that a leaving thread runs at most */
 #define LOOK_NS   64      /* of a turn, for each other actor that is looked at before it */
 
+static void publish_to(struct tp_stage *stage, struct tp_seat *by, struct tp_actor *actor,
+                       void *owner);
+
 /* -- Mail ---------------------------------------------------------------------------------- */
 
 static void enqueue(struct tp_seat *seat, struct tp_actor *actor)
@@ -37,18 +40,6 @@ static void enqueue(struct tp_seat *seat, struct tp_actor *actor)
     else
         seat->head = actor;
     seat->tail = actor;
-}
-
-/* Put it into the box. True when the actor was asleep: exactly one poster is told so, and it is
- * that poster's to make it runnable. */
-static bool put(struct tp_actor *to, struct tp_message *m)
-{
-    struct tp_message *old = atomic_load_explicit(&to->box, memory_order_relaxed);
-    do
-        m->next = old == TP_ASLEEP ? NULL : old;
-    while (!atomic_compare_exchange_weak_explicit(&to->box, &old, m, memory_order_seq_cst,
-                                                  memory_order_relaxed));
-    return old == TP_ASLEEP;
 }
 
 /* Without memory a message goes as it is: only the codec's own failures are bugs. */
@@ -74,10 +65,9 @@ static bool goes_rarely(struct tp_stage *stage, struct tp_actor *from, struct tp
 static inline void deliver(struct tp_seat *seat, struct tp_actor *to, struct tp_message *m)
 {
     uint32_t estimate = m->estimate;
-    if (!put(to, m)) return;
     if (to->role->mail) {
-        to->role->mail(to, seat); /* its owner may have taken the mail already */
-    } else {
+        to->role->mail(to, seat, m);
+    } else if (tp_actor_put(to, m)) {
         to->estimate = estimate;
         enqueue(seat, to);
     }
@@ -106,9 +96,9 @@ void tp_post_outside(struct tp_stage *stage, struct tp_actor *to, struct tp_mess
     *message = NULL;
     tp_assert(!to->role->mail);
     if (stage->rare && goes_rarely(stage, NULL, to, m)) return;
-    if (put(to, m)) {
+    if (tp_actor_put(to, m)) {
         to->estimate = estimate;
-        tp_stage_publish(stage, NULL, to);
+        publish_to(stage, NULL, to, to->group);
     }
 }
 
@@ -255,6 +245,20 @@ void tp_stage_publish(struct tp_stage *stage, struct tp_seat *by, struct tp_acto
         tp_stage_wake_one(stage, by);
 }
 
+/* As above; the owner is told, where it has to be. */
+static void publish_to(struct tp_stage *stage, struct tp_seat *by, struct tp_actor *actor,
+                       void *owner)
+{
+    const struct tp_herald *herald = owner ? stage->herald : NULL;
+    if (herald) {
+        actor->owner = owner;
+        herald->coming(owner);
+    }
+    /* From here on its call may end, and its memory go. */
+    tp_stage_publish(stage, by, actor);
+    if (herald) herald->come(owner);
+}
+
 /* What this thread may run: all of `others`, its own group's, nobody's, and what is short. */
 static bool may_run(const struct tp_actor *actor, const void *group, bool others)
 {
@@ -290,6 +294,8 @@ static struct tp_actor *pop_published(struct tp_seat *seat, const void *group, b
         *(before ? &before->next : &stage->fifo) = actor->next;
         if (stage->fifo_last == actor) stage->fifo_last = before;
         atomic_fetch_sub_explicit(&stage->published, 1, memory_order_relaxed);
+        if (TP_UNLIKELY(actor->owner != NULL)) stage->herald->taken(actor->owner);
+        actor->owner = NULL;
         return actor;
     }
     seat->refused = stage->fifo != NULL;
@@ -352,12 +358,8 @@ static bool worth_giving(struct tp_seat *seat, const struct tp_actor *actor)
 /* For any thread that looks; without workers the caller that it concerns is told. */
 static void publish_for(struct tp_seat *seat, struct tp_actor *actor, const void *group)
 {
-    struct tp_stage *stage = seat->stage;
     /* What is nobody's own can be done by this caller, too. */
-    void *owner = actor->group ? actor->group : (void *)group;
-    /* From here on its call may end, and its memory go. */
-    tp_stage_publish(stage, seat, actor);
-    if (!stage->workers && stage->alarm) stage->alarm(owner);
+    publish_to(seat->stage, seat, actor, actor->group ? actor->group : (void *)group);
 }
 
 /* Runnable actors of others must not wait for a thread that is busy. Without workers it keeps

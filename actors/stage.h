@@ -79,6 +79,13 @@ struct tp_stage_options {
 
 struct tp_timers;
 
+/* Without workers: how a group's owner is told of work for it that is published. Any thread. */
+struct tp_herald {
+    void (*coming)(void *group); /* before others can see it */
+    void (*come)(void *group);   /* afterwards */
+    void (*taken)(void *group);  /* someone runs it now; once for each `coming` */
+};
+
 struct tp_stage {
     int workers, cpus, spin_us, devices;
     bool shares;                    /* there is anyone to share work with */
@@ -86,9 +93,7 @@ struct tp_stage {
     bool rare;                      /* that, or a rehearsal: a post looks at this alone */
     struct tp_rehearsal *rehearsal; /* NULL: real threads */
     struct tp_timers *timers;
-    /* Without workers: tell the group's owner that work for it was published. Any thread. NULL:
-     * nobody to tell. */
-    void (*alarm)(void *group);
+    const struct tp_herald *herald; /* NULL: nobody to tell, as workers look by themselves */
     struct tp_thread threads[TP_WORKERS_MAX];
     struct tp_lock lock; /* seats are added under it */
     atomic_int n_seats;

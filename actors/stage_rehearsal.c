@@ -81,20 +81,12 @@ static struct letter take(struct tp_rehearsal *rehearsal)
     return letter;
 }
 
-static void into_box(struct tp_seat *seat, struct tp_actor *actor, struct tp_message *message)
-{
-    struct tp_message *old = atomic_load(&actor->box);
-    message->next = old == TP_ASLEEP ? NULL : old;
-    atomic_store(&actor->box, message);
-    if (old == TP_ASLEEP) actor->role->mail(actor, seat);
-}
-
 bool tp_rehearsal_step(struct tp_rehearsal *rehearsal, struct tp_seat *seat)
 {
     if (!rehearsal->n) return false;
     struct letter letter = take(rehearsal);
     if (letter.to->role->mail) {
-        into_box(seat, letter.to, letter.message);
+        letter.to->role->mail(letter.to, seat, letter.message);
         return true;
     }
     seat->running = letter.to;

@@ -34,6 +34,7 @@ struct tp_message {
     struct tp_message *next; /* the mailbox's while it is in one */
     uint16_t kind;           /* enum tp_kind */
     bool fixed;              /* its memory is part of something else: not freed */
+    bool told;               /* its receiver was told that it comes: see actors/bell.h */
     uint32_t estimate;       /* nanoseconds of work that follow from it; 0: unknown or little */
     union {
 #define MSG(NAME, name, doc, fields) struct tp_##name name;

@@ -165,10 +165,10 @@ START_TEST(an_actor_that_nobody_posts_to_never_has_a_turn)
 }
 END_TEST
 
-static void no_mail(struct tp_actor *self, struct tp_seat *seat)
+static void no_mail(struct tp_actor *self, struct tp_seat *seat, struct tp_message *message)
 {
-    (void)self;
     (void)seat;
+    tp_actor_put(self, message);
 }
 
 static const struct tp_role inbox_role = {.name = "inbox", .mail = no_mail};

@@ -211,6 +211,37 @@ START_TEST(the_fd_is_readable_as_long_as_a_dispatch_has_something_to_do)
 }
 END_TEST
 
+/* A function that no runtime has a plan of yet: workers make it, and run the call. */
+static troupe_function *unknown_function(int number)
+{
+    char text[100];
+    snprintf(text, sizeof(text),
+             "function f(x: f32[4]) -> (y)\n  c = f32[] %d\n  y = Add(x, c)\n", number);
+    return function_of(text, NULL);
+}
+
+/* Whoever tells of the end does so before it, so nothing is told late. */
+START_TEST(the_fd_is_unreadable_as_soon_as_nothing_is_due)
+{
+    troupe_runtime *runtime = open_with(workers[_i], 0);
+    struct pollfd at = {.fd = troupe_fd(runtime), .events = POLLIN};
+    for (int round = 0; round < 2000; round++) {
+        struct outcome outcome = {0};
+        troupe_function *f = unknown_function(round);
+        const uint64_t call = call_row(runtime, f, 1, &outcome);
+        if (round % 2)
+            ck_assert_int_eq(troupe_wait(runtime, call, WAIT_MS), TROUPE_OK);
+        else
+            poll_to_end(runtime, &outcome, 1);
+        ck_assert_int_eq(poll(&at, 1, 0), 0);
+        ck_assert_msg(!outcome.error.code, "%s", outcome.error.text);
+        outcome_clear(&outcome);
+        troupe_function_release(&f);
+    }
+    end(runtime);
+}
+END_TEST
+
 /* A wait for the first call leaves the planning of the second one, which nobody else does. */
 START_TEST(the_fd_stays_readable_while_a_call_waits_for_its_plan)
 {
@@ -219,10 +250,7 @@ START_TEST(the_fd_stays_readable_while_a_call_waits_for_its_plan)
     for (int round = 0; round < 20; round++) {
         struct outcome outcomes[2] = {{0}};
         troupe_function *known = function_over(2);
-        char text[100];
-        snprintf(text, sizeof(text),
-                 "function f(x: f32[4]) -> (y)\n  c = f32[] %d\n  y = Add(x, c)\n", round);
-        troupe_function *unknown = function_of(text, NULL);
+        troupe_function *unknown = unknown_function(round);
         uint64_t call = call_row(runtime, known, 1, &outcomes[0]);
         call_row(runtime, unknown, 1, &outcomes[1]);
         ck_assert_int_eq(troupe_wait(runtime, call, WAIT_MS), TROUPE_OK);
@@ -727,6 +755,7 @@ static Suite *suite(void)
     tcase_add_test(calls, progress_grows_to_all_steps_and_is_gone_with_the_call);
     tcase_add_loop_test(calls, the_fd_is_readable_as_long_as_a_dispatch_has_something_to_do, 0,
                         n);
+    tcase_add_loop_test(calls, the_fd_is_unreadable_as_soon_as_nothing_is_due, 0, n);
     tcase_add_loop_test(calls, the_fd_stays_readable_while_a_call_waits_for_its_plan, 0, n);
     tcase_add_test(calls, an_fd_that_is_asked_for_late_is_readable_at_once);
     tcase_add_loop_test(calls, results_that_are_kept_outlive_the_runtime, 0, n);

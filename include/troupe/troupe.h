@@ -145,7 +145,9 @@ TROUPE_EXPORT troupe_status troupe_call(troupe_runtime *runtime,
  * are cancelled too. */
 TROUPE_EXPORT void troupe_cancel(troupe_runtime *runtime, uint64_t call);
 /* Readable while a callback is due, or work that only this caller's thread can do: for poll,
- * epoll or zmq_poll. Level-triggered, and yours to watch only: do not read or close it. */
+ * epoll or zmq_poll. Level-triggered, and yours to watch only: do not read or close it. It is
+ * readable a moment early when another thread is about to hand something over, and never late:
+ * a dispatch or wait that leaves nothing due leaves it unreadable. */
 TROUPE_EXPORT int troupe_fd(const troupe_runtime *runtime);
 /* Run the callbacks that are due. Without workers also runs the work that there is, until
  * nothing is left to do. Never waits. TROUPE_PENDING: no callback was due. */
