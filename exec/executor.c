@@ -62,10 +62,29 @@ static troupe_status make_spares(struct tp_frame *frame, troupe_error *err)
     return TROUPE_OK;
 }
 
+/* The tensor that the device gave the result gives way to a larger one. */
+static troupe_status make_room(struct tp_room *room, const struct tp_launch *launch,
+                               size_t result, size_t size, troupe_error *err)
+{
+    struct tp_frame *frame = tp_container_of(room, struct tp_frame, room);
+    const uint32_t slot = launch->results[result];
+    troupe_tensor **owner = &frame->owners[frame->program->slots[slot].owner];
+    const struct tp_type *type = frame->values[slot].type;
+    troupe_tensor *larger;
+    TP_TRY(tp_pool_strings(frame->program->device->pool, type, size, &larger, err));
+    if (larger->count)
+        memcpy(larger->data, (*owner)->data, larger->count * tp_element_size(type->dtype));
+    troupe_tensor_release(owner);
+    *owner = larger;
+    frame->values[slot].data = larger->data;
+    return TROUPE_OK;
+}
+
 troupe_status tp_frame_init(struct tp_frame *frame, const struct tp_program *program,
                             void *memory, troupe_error *err)
 {
-    *frame = (struct tp_frame){.program = program, .waits = TP_NO_INDEX};
+    *frame = (struct tp_frame){
+        .program = program, .waits = TP_NO_INDEX, .room = {.make = make_room}};
     carve_all(frame, program, memory);
     if (program->arena_size)
         TP_TRY(tp_pool_take(program->device->pool, program->arena_size, &frame->arena, err));
@@ -142,12 +161,13 @@ void tp_frame_clear(struct tp_frame *frame)
 /* -- Steps --------------------------------------------------------------------------------- */
 
 /* What is the same for all launches of a run. */
-static struct tp_launch launch_of(const struct tp_frame *frame)
+static struct tp_launch launch_of(struct tp_frame *frame)
 {
     const struct tp_program *program = frame->program;
     return (struct tp_launch){
         .values = frame->values,
         .workspace = frame->arena ? (char *)frame->arena + program->workspace_at : NULL,
+        .room = &frame->room,
         .team = program->device->team,
         .device = program->device->text,
     };

@@ -25,6 +25,7 @@ struct tp_frame {
     void *arena;               /* of the device's pool; NULL when the program needs none */
     troupe_tensor **results;   /* per result of the shard; the frame's until they are taken */
     uint64_t *profile;         /* ticks per step, or NULL */
+    struct tp_room room;       /* for results of strings */
 };
 
 /* How a frame gives values away, and how it learns that it shall stop. */

@@ -151,12 +151,14 @@ static void keep_struct(struct troupe_tensor *tensor)
     (void)tensor;
 }
 
-static troupe_status piece_size(const struct tp_type *type, size_t *out, troupe_error *err)
+/* `room`: bytes behind the elements. */
+static troupe_status piece_size(const struct tp_type *type, size_t room, size_t *out,
+                                troupe_error *err)
 {
     size_t bytes;
     TP_TRY(tp_type_bytes(type, &bytes, err));
-    if (type->dtype == TROUPE_STRING) bytes += TP_STRING_ROOM;
-    if (__builtin_add_overflow(bytes, PIECE_HEAD, out))
+    if (__builtin_add_overflow(bytes, room, &bytes) ||
+        __builtin_add_overflow(bytes, PIECE_HEAD, out))
         return tp_fail(err, TROUPE_EXHAUSTED, "a tensor of %zu bytes is too large", bytes);
     return TROUPE_OK;
 }
@@ -170,12 +172,12 @@ static troupe_tensor *set_out(struct piece *piece)
     return &piece->tensor;
 }
 
-static troupe_status piece_new(struct tp_pool *pool, const struct tp_type *type,
+static troupe_status piece_new(struct tp_pool *pool, const struct tp_type *type, size_t room,
                                struct piece **out, troupe_error *err)
 {
-    size_t size;
+    size_t size = 0;
     void *memory;
-    TP_TRY(piece_size(type, &size, err));
+    TP_TRY(piece_size(type, room, &size, err));
     TP_TRY(tp_pool_take(pool, size, &memory, err));
     struct piece *piece = memory;
     memset(piece, 0, sizeof *piece);
@@ -192,11 +194,26 @@ static troupe_status piece_new(struct tp_pool *pool, const struct tp_type *type,
     return TROUPE_OK;
 }
 
+static size_t usual_room(const struct tp_type *type)
+{
+    return type->dtype == TROUPE_STRING ? TP_STRING_ROOM : 0;
+}
+
 troupe_status tp_pool_tensor(struct tp_pool *pool, const struct tp_type *type,
                              troupe_tensor **out, troupe_error *err)
 {
     struct piece *piece;
-    TP_TRY(piece_new(pool, type, &piece, err));
+    TP_TRY(piece_new(pool, type, usual_room(type), &piece, err));
+    *out = set_out(piece);
+    return TROUPE_OK;
+}
+
+troupe_status tp_pool_strings(struct tp_pool *pool, const struct tp_type *type, size_t room,
+                              troupe_tensor **out, troupe_error *err)
+{
+    struct piece *piece;
+    tp_assert(type->dtype == TROUPE_STRING);
+    TP_TRY(piece_new(pool, type, room, &piece, err));
     *out = set_out(piece);
     return TROUPE_OK;
 }
@@ -308,7 +325,8 @@ static void take_back(struct tp_spares *spares)
 
 static troupe_status make_spare(struct tp_spares *spares, struct piece **out, troupe_error *err)
 {
-    TP_TRY(piece_new(spares->pool, &spares->type, out, err));
+    const size_t room = usual_room(&spares->type);
+    TP_TRY(piece_new(spares->pool, &spares->type, room, out, err));
     (*out)->spares = spares;
     (*out)->buffer.free = bring_back;
     spares->made++;

@@ -34,6 +34,10 @@ void tp_pool_give(struct tp_pool *pool, void *memory, size_t size);
 troupe_status tp_pool_tensor(struct tp_pool *pool, const struct tp_type *type,
                              troupe_tensor **out, troupe_error *err) TROUPE_MUST_CHECK;
 
+/* A tensor of strings with unset elements and `room` bytes for their texts. */
+troupe_status tp_pool_strings(struct tp_pool *pool, const struct tp_type *type, size_t room,
+                              troupe_tensor **out, troupe_error *err) TROUPE_MUST_CHECK;
+
 /* Give a tensor of the pool's, of which the caller is the only owner, another type of as many
  * bytes. False: it is no such tensor, and nothing was done. */
 bool tp_pool_retype(troupe_tensor *tensor, const struct tp_type *type);

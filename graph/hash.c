@@ -122,9 +122,9 @@ static void put_swapped(struct hasher *h, const char *data, size_t size, size_t 
 static void put_elements(struct hasher *h, const troupe_tensor *tensor)
 {
     const troupe_dtype dtype = tensor->type.dtype;
-    if (dtype != TROUPE_STRING && tp_npy_host_big() && troupe_dtype_size(dtype) > 1) {
+    if (dtype != TROUPE_STRING && tp_npy_host_big() && tp_dtype_unit(dtype) > 1) {
         put_swapped(h, troupe_tensor_data(tensor), troupe_tensor_size(tensor),
-                    troupe_dtype_size(dtype));
+                    tp_dtype_unit(dtype));
         return;
     }
     if (dtype != TROUPE_STRING) {

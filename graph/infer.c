@@ -39,7 +39,7 @@ static struct types_text types_text(uint32_t types)
 {
     struct types_text out = {""};
     size_t at = 0;
-    for (int i = 1; i <= TROUPE_STRING; i++) {
+    for (int i = 1; i < TP_DTYPES; i++) {
         if (!(types & (1u << i))) continue;
         const bool last = (types >> (i + 1)) == 0;
         const char *between = at == 0 ? "" : last ? " or " : ", ";
@@ -189,7 +189,7 @@ static troupe_dtype fixed_dtype(const struct tp_port *port, const struct variabl
 {
     if (port->same && port->same < MAX_SAME && variables->dtype[port->same])
         return variables->dtype[port->same];
-    for (int i = 1; i <= TROUPE_STRING; i++) {
+    for (int i = 1; i < TP_DTYPES; i++) {
         if (port->types == 1u << i) return (troupe_dtype)i;
     }
     return TROUPE_DTYPE_NONE;
@@ -251,8 +251,7 @@ static double count_of(const struct tp_type *type)
 
 static double bytes_of(const struct tp_type *type)
 {
-    const size_t size = troupe_dtype_size(type->dtype);
-    return count_of(type) * (double)(size ? size : sizeof(struct tp_string));
+    return count_of(type) * (double)tp_element_size(type->dtype);
 }
 
 void tp_infer_cost(const struct tp_infer *node, struct tp_cost *out)

@@ -28,9 +28,15 @@
 #define TP_SIGNED     (TP_TYPE(I8) | TP_TYPE(I16) | TP_TYPE(I32) | TP_TYPE(I64))
 #define TP_UNSIGNED   (TP_TYPE(U8) | TP_TYPE(U16) | TP_TYPE(U32) | TP_TYPE(U64))
 #define TP_INTS       (TP_SIGNED | TP_UNSIGNED)
-#define TP_NUMBERS    (TP_FLOATS | TP_INTS)
-#define TP_FIXED      (TP_NUMBERS | TP_TYPE(BOOL)) /* all whose elements have a fixed size */
-#define TP_ANY        (TP_FIXED | TP_TYPE(STRING))
+#define TP_NUMBERS    (TP_FLOATS | TP_INTS) /* what most ops compute with */
+#define TP_COMPLEX    (TP_TYPE(C64) | TP_TYPE(C128))
+#define TP_FLOATS8                                                                             \
+    (TP_TYPE(F8E4M3FN) | TP_TYPE(F8E4M3FNUZ) | TP_TYPE(F8E5M2) | TP_TYPE(F8E5M2FNUZ) |         \
+     TP_TYPE(F8E8M0))
+#define TP_SHORT  (TP_TYPE(U4) | TP_TYPE(I4) | TP_TYPE(U2) | TP_TYPE(I2) | TP_TYPE(F4E2M1))
+#define TP_STORED (TP_COMPLEX | TP_FLOATS8 | TP_SHORT) /* what most ops only move */
+#define TP_FIXED  (TP_NUMBERS | TP_STORED | TP_TYPE(BOOL)) /* of elements of a fixed size */
+#define TP_ANY    (TP_FIXED | TP_TYPE(STRING))
 
 enum tp_port_flags {
     TP_OPTIONAL = 1, /* may be absent, in the middle too */
@@ -88,10 +94,18 @@ struct tp_team {
     void (*run)(struct tp_team *team, size_t n, void (*part)(void *arg, size_t i), void *arg);
 };
 
-/* Bytes behind the struct tp_string of a result of strings that is not a view: a kernel puts the
- * texts there, each with a zero byte. The elements stand at the start of the result's buffer, so
- * that `at` counts from them. */
+/* Bytes at least behind the struct tp_string of a result of strings that is not a view: a kernel
+ * puts the texts there, each with a zero byte. The elements stand at the start of the result's
+ * buffer, so that `at` counts from them. A kernel that needs more asks for it. Results of strings
+ * never lie on inputs, whatever `reuse` says. */
 #define TP_STRING_ROOM 4096
+
+/* Gives result number `result` of a launch, which is not absent and of strings, `size` bytes for
+ * its texts in all. What its elements hold stays, but they may move: their view says where. */
+struct tp_room {
+    troupe_status (*make)(struct tp_room *room, const struct tp_launch *launch, size_t result,
+                          size_t size, troupe_error *err);
+};
 
 /* What a kernel sees. Indexes are into `values`; TP_NO_VALUE marks an absent one. */
 struct tp_launch {
@@ -100,6 +114,7 @@ struct tp_launch {
     uint32_t n_inputs, n_results;
     const void *state; /* what prepare made, else NULL */
     void *workspace;   /* as many bytes as prepare asked for, aligned to 64, else NULL */
+    struct tp_room *room; /* NULL: no result is of strings */
     struct tp_team *team;
     const troupe_attr *attrs; /* the graph node's */
     size_t n_attrs;
@@ -171,7 +186,8 @@ struct tp_op {
     tp_kernel *cpu; /* NULL when prepare sets run */
     /* NULL: by element counts. */
     void (*cost)(const struct tp_infer *node, struct tp_cost *out);
-    uint8_t reuse; /* bit i: result 0 may be written over input i when that has its type */
+    /* Bit i: result 0 may be written over input i when that has its type (not strings). */
+    uint8_t reuse;
     bool view;     /* result 0 has the elements of input 0, unchanged: no copy is needed */
     bool stateful; /* it has an effect: never folded, shared or pruned; runs in program order */
     const struct tp_sample *samples;

@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/fail.h"
 #include "graph/reader.h"
+#include "tensor/npy.h"
 #include "tensor/tensor.h"
 
 static void close_folder(int *folder)
@@ -93,6 +94,22 @@ static troupe_status check_type(const char *path, const struct tp_type *wanted,
                    tp_type_text(&tensor->type).text, tp_type_text(wanted).text);
 }
 
+/* What NumPy has no type for is in its files as bytes. */
+static troupe_status settle_type(const char *path, troupe_dtype wanted, troupe_tensor **tensor,
+                                 troupe_error *err)
+{
+    const troupe_dtype has = (*tensor)->type.dtype;
+    const bool bytes = has == TROUPE_U8 || has == TROUPE_I8;
+    troupe_tensor *typed;
+    if (!bytes || !tp_npy_is_bytes(wanted)) return TROUPE_OK; /* as it is, or not at all */
+    const troupe_status status = troupe_tensor_retype(&typed, *tensor, wanted, err);
+    if (status < 0) tp_fail_in(err, "'%s'", path);
+    TP_TRY(status);
+    troupe_tensor_release(tensor);
+    *tensor = typed;
+    return TROUPE_OK;
+}
+
 troupe_status tp_read_constant(const char *source, const char *path, const struct tp_type *type,
                                troupe_tensor **out, troupe_error *err)
 {
@@ -108,6 +125,7 @@ troupe_status tp_read_constant(const char *source, const char *path, const struc
     tp_text_add(&whole, "%s%s", folder, path);
     if (whole.failed) return tp_fail_memory(err, strlen(source) + strlen(path));
     TP_TRY(troupe_tensor_read_npy(&tensor, whole.data, err));
+    TP_TRY(settle_type(path, type->dtype, &tensor, err));
     TP_TRY(check_type(path, type, tensor, err));
     *out = tensor;
     tensor = NULL;

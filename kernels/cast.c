@@ -3,22 +3,32 @@
  * kernels/cast.c - Cast and CastLike: one element type into another.
  *
  * A float that does not fit an integer becomes the nearest that does, and NaN becomes 0;
- * integers wrap; whatever is not 0 is true. Texts are read and written as values are shown
- * elsewhere; "NaN", "INF" and "+INF" are read too.
+ * integers wrap; whatever is not 0 is true. What is beyond the largest float of 8 bits becomes
+ * that, or, with saturate=0, infinity or NaN. What is not complex has an imaginary part of 0;
+ * what is has no place elsewhere. Texts are read and written as values are shown elsewhere;
+ * "NaN", "INF" and "+INF" are read too.
  */
 #include "kernels/convert.h"
 #include "kernels/kernel.h"
 #include "kernels/ops.h"
+#include "kernels/texts.h"
 #include "tensor/number.h"
 
 #define CHUNK 256
 
 struct state {
     troupe_dtype from, to;
-    size_t n;
+    size_t n; /* elements; of complex numbers among themselves, parts */
+    bool saturate;
 };
 
 /* --- numbers ------------------------------------------------------------------------ */
+static void store_small(const struct state *s, const double *from, size_t n, uint8_t *to)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = tp_f64_to_small(s->to, from[i], s->saturate);
+}
+
 /* The type in which values go from one to the other without a loss of the first's. */
 static void convert(const struct state *s, const char *from, size_t n, char *to)
 {
@@ -28,10 +38,14 @@ static void convert(const struct state *s, const char *from, size_t n, char *to)
         int64_t i64[CHUNK];
         uint64_t u64[CHUNK];
     } wide;
-    if (s->from == TROUPE_F64) {
+    const enum tp_dtype_kind kind = tp_dtype_kind(s->from);
+    if (tp_dtype_kind(s->to) == TP_KIND_SMALL) {
+        tp_load_f64(s->from, from, 1, n, wide.f64);
+        store_small(s, wide.f64, n, (uint8_t *)to);
+    } else if (s->from == TROUPE_F64) {
         tp_load_f64(s->from, from, 1, n, wide.f64);
         tp_store_f64(s->to, wide.f64, n, to, 1);
-    } else if (TP_FLOATS >> s->from & 1) {
+    } else if (kind == TP_KIND_FLOAT || kind == TP_KIND_SMALL) {
         tp_load_f32(s->from, from, 1, n, wide.f32);
         tp_store_f32(s->to, wide.f32, n, to, 1);
     } else if (s->from == TROUPE_U64) {
@@ -55,26 +69,57 @@ static troupe_status run(const struct tp_launch *launch, troupe_error *err)
     return TROUPE_OK;
 }
 
+/* --- complex numbers ---------------------------------------------------------------- */
+static troupe_dtype part_of(troupe_dtype dtype)
+{
+    return dtype == TROUPE_C64 ? TROUPE_F32 : TROUPE_F64;
+}
+
+/* Real parts, the state's `to`, with a 0 behind each. */
+static troupe_status run_real(const struct tp_launch *launch, troupe_error *err)
+{
+    const struct state *s = launch->state;
+    const size_t from_size = troupe_dtype_size(s->from), size = troupe_dtype_size(s->to);
+    const char *from = tp_in(launch, 0)->data;
+    char *to = tp_out(launch, 0)->data, parts[CHUNK * sizeof(double)];
+    (void)err;
+    for (size_t i = 0; i < s->n; i += CHUNK) {
+        const size_t n = s->n - i < CHUNK ? s->n - i : CHUNK;
+        convert(s, from + i * from_size, n, parts);
+        for (size_t k = 0; k < n; k++, to += 2 * size) {
+            memcpy(to, parts + k * size, size);
+            memset(to + size, 0, size);
+        }
+    }
+    return TROUPE_OK;
+}
+
 /* --- texts -------------------------------------------------------------------------- */
+/* Bytes of all texts, each with a zero byte. Looked for only when the most that they could have is
+ * more than there is anyhow. */
+static size_t measure(const struct state *s, const char *from)
+{
+    char text[TP_NUMBER_TEXT];
+    size_t size = s->n;
+    if (s->n <= TP_STRING_ROOM / TP_NUMBER_TEXT) return 0;
+    for (size_t i = 0; i < s->n; i++)
+        size += tp_number_show(s->from, from + i * troupe_dtype_size(s->from), text);
+    return size;
+}
+
 static troupe_status run_show(const struct tp_launch *launch, troupe_error *err)
 {
     const struct state *s = launch->state;
     const char *from = tp_in(launch, 0)->data;
-    struct tp_string *to = tp_out(launch, 0)->data;
     char text[TP_NUMBER_TEXT];
-    size_t at = s->n * sizeof(*to);
-    const size_t end = at + TP_STRING_ROOM;
+    size_t at;
+    TP_TRY(tp_texts_room(launch, 0, measure(s, from), &at, err));
+    struct tp_string *to = tp_out(launch, 0)->data;
     for (size_t i = 0; i < s->n; i++) {
         const size_t size =
             tp_number_show(s->from, from + i * troupe_dtype_size(s->from), text);
-        if (size + 1 > end - at) {
-            return tp_fail(err, TROUPE_EXHAUSTED,
-                           "the texts of %zu elements need more than %d bytes", s->n,
-                           TP_STRING_ROOM);
-        }
         to[i] = (struct tp_string){.at = at, .size = size};
-        memcpy((char *)to + at, text, size);
-        ((char *)to)[at + size] = 0;
+        memcpy((char *)to + at, text, size + 1);
         at += size + 1;
     }
     return TROUPE_OK;
@@ -100,7 +145,7 @@ static troupe_status run_read(const struct tp_launch *launch, troupe_error *err)
 {
     const struct state *s = launch->state;
     const struct tp_string *from = tp_in(launch, 0)->data;
-    char *to = tp_out(launch, 0)->data, text[400];
+    char *to = tp_out(launch, 0)->data, text[1024];
     for (size_t i = 0; i < s->n; i++) {
         const char *given = (const char *)from + from[i].at, *end = text;
         if (!trim(given, from[i].size, text, sizeof(text)) ||
@@ -113,29 +158,54 @@ static troupe_status run_read(const struct tp_launch *launch, troupe_error *err)
 }
 
 /* --- rows --------------------------------------------------------------------------- */
+static troupe_status infer_to(struct tp_infer *infer, troupe_dtype to, troupe_error *err)
+{
+    const troupe_dtype from = infer->inputs[0]->dtype;
+    const enum tp_dtype_kind kind = tp_dtype_kind(to);
+    if (tp_dtype_kind(from) == TP_KIND_COMPLEX && kind != TP_KIND_COMPLEX &&
+        kind != TP_KIND_STRING) {
+        return tp_fail(err, TROUPE_INVALID,
+                       "%s has an imaginary part, for which %s has no place",
+                       troupe_dtype_name(from), troupe_dtype_name(to));
+    }
+    infer->results[0].dtype = to;
+    return tp_infer_same(infer, err);
+}
+
 static troupe_status infer_cast(struct tp_infer *infer, troupe_error *err)
 {
-    infer->results[0].dtype = (troupe_dtype)tp_int(infer, "to", 0);
-    return tp_infer_same(infer, err);
+    return infer_to(infer, (troupe_dtype)tp_int(infer, "to", 0), err);
 }
 
 static troupe_status infer_like(struct tp_infer *infer, troupe_error *err)
 {
-    infer->results[0].dtype = infer->inputs[1]->dtype;
-    return tp_infer_same(infer, err);
+    return infer_to(infer, infer->inputs[1]->dtype, err);
+}
+
+/* How `s` is run; settles what it is told apart from types. */
+static tp_kernel *choose(struct state *s)
+{
+    const bool complex = tp_dtype_kind(s->to) == TP_KIND_COMPLEX;
+    if (s->from == s->to) return tp_kernel_copy;
+    if (s->from == TROUPE_STRING) return run_read;
+    if (s->to == TROUPE_STRING) return run_show;
+    if (complex) s->to = part_of(s->to);
+    if (tp_dtype_kind(s->from) != TP_KIND_COMPLEX) return complex ? run_real : run;
+    s->from = part_of(s->from);
+    s->n *= 2;
+    return run;
 }
 
 static troupe_status prepare(struct tp_prepare *prepare, troupe_error *err)
 {
     const struct tp_infer *node = &prepare->node;
-    const troupe_dtype from = node->inputs[0]->dtype, to = node->results[0].dtype;
-    if (from == TROUPE_STRING && to == TROUPE_STRING)
-        return tp_fail(err, TROUPE_UNSUPPORTED, "a cast from string to string");
     struct state *s = tp_kernel_state(prepare, sizeof(*s), err);
     if (!s) return TROUPE_EXHAUSTED;
-    *s = (struct state){from, to, tp_shape_count_known(&node->inputs[0]->shape)};
-    prepare->run = from == TROUPE_STRING ? run_read : to == TROUPE_STRING ? run_show : run;
-    if (from == to) prepare->run = tp_kernel_copy;
+    *s = (struct state){.from = node->inputs[0]->dtype,
+                        .to = node->results[0].dtype,
+                        .n = tp_shape_count_known(&node->inputs[0]->shape),
+                        .saturate = tp_int(node, "saturate", 1) != 0};
+    prepare->run = choose(s);
     return TROUPE_OK;
 }
 
@@ -143,9 +213,12 @@ static const struct tp_port cast_inputs[] = {{"x", TP_ANY, 1, 0}, TP_LAST};
 static const struct tp_port like_inputs[] = {
     {"x", TP_ANY, 1, 0}, {"like", TP_ANY, 2, 0}, TP_LAST};
 static const struct tp_port results[] = {{"y", 0, 0, 0}, TP_LAST};
-static const struct tp_attr_spec cast_attrs[] = {{"to", TROUPE_ATTR_DTYPE, true}, TP_LAST};
+static const struct tp_attr_spec cast_attrs[] = {
+    {"saturate", TROUPE_ATTR_INT, false}, {"to", TROUPE_ATTR_DTYPE, true}, TP_LAST};
+static const struct tp_attr_spec like_attrs[] = {{"saturate", TROUPE_ATTR_INT, false}, TP_LAST};
 static const struct tp_sample cast_samples[] = {
-    TP_WORKS("f32[6]=[1.9,-1.9,300,-300,nan,inf]", "to=i8", "i8[6] [1, -1, 127, -128, 0, 127]"),
+    TP_WORKS("f32[6]=[1.5,-1.75,300,-300,nan,inf]", "to=i8",
+             "i8[6] [1, -1, 127, -128, 0, 127]"),
     TP_WORKS("f64[3]=[-1,1e30,4294967295.5]", "to=u32", "u32[3] [0, 4294967295, 4294967295]"),
     TP_WORKS("f64[3]=[1e19,-1e19,nan]", "to=i64",
              "i64[3] [9223372036854775807, -9223372036854775808, 0]"),
@@ -165,24 +238,58 @@ static const struct tp_sample cast_samples[] = {
     TP_WORKS("string[2]=[\"-7\",\"+300\"]", "to=i64", "i64[2] [-7, 300]"),
     TP_FAILS("string[2]=[\"1\",\"one\"]", "to=f64", "'one' at element 1"),
     TP_FAILS("string[1]=[\"1.5\"]", "to=i32", "i32"),
-    TP_FAILS("string[1]=[\"a\"]", "to=string", "string to string"),
+    TP_WORKS("string[2]=[\"a\",\"\"]", "to=string", "string[2] [\"a\", \"\"]"),
+    TP_WORKS("f64[8]=[0.1,-0,448,464,500,-inf,nan,0.0009]", "to=f8e4m3fn",
+             "f8e4m3fn[8] [0.1, -0, 448, 448, 448, -448, nan, 0]"),
+    TP_WORKS("f64[4]=[448,464,470,-inf]", "to=f8e4m3fn saturate=0",
+             "f8e4m3fn[4] [448, 448, nan, nan]"),
+    TP_WORKS("f64[6]=[-0,240,1000,-inf,nan,0.001]", "to=f8e4m3fnuz",
+             "f8e4m3fnuz[6] [0, 240, 240, -240, nan, 0.001]"),
+    TP_WORKS("f64[3]=[240,1000,inf]", "to=f8e4m3fnuz saturate=0",
+             "f8e4m3fnuz[3] [240, nan, nan]"),
+    TP_WORKS("f16[5]=[57344,65504,inf,-0,0.3]", "to=f8e5m2",
+             "f8e5m2[5] [57344, 57344, 57344, -0, 0.3]"),
+    TP_WORKS("f64[4]=[60000,62000,-inf,nan]", "to=f8e5m2 saturate=0",
+             "f8e5m2[4] [57344, inf, -inf, nan]"),
+    TP_WORKS("bf16[3]=[-0,60000,0.3]", "to=f8e5m2fnuz", "f8e5m2fnuz[3] [0, 57344, 0.3]"),
+    TP_WORKS("i32[4]=[17,-1000,18,0]", "to=f8e4m3fn", "f8e4m3fn[4] [16, -448, 18, 0]"),
+    TP_WORKS("f8e4m3fn[3]=[448,-0.0625,nan]", "to=f16", "f16[3] [448, -0.0625, nan]"),
+    TP_WORKS("f8e5m2[4]=[57344,-1.5,inf,nan]", "to=i16", "i16[4] [32767, -1, 32767, 0]"),
+    TP_WORKS("f8e4m3fn[3]=[448,240,-0]", "to=f8e4m3fnuz", "f8e4m3fnuz[3] [240, 240, 0]"),
+    TP_WORKS("f64[5]=[7.9,-9,-8,nan,100]", "to=i4", "i4[5] [7, -8, -8, 0, 7]"),
+    TP_WORKS("i32[4]=[7,8,-9,300]", "to=i4", "i4[4] [7, -8, 7, -4]"),
+    TP_WORKS("i64[3]=[16,-1,31]", "to=u4", "u4[3] [0, 15, 15]"),
+    TP_WORKS("i4[2]=[-8,7]", "to=f32", "f32[2] [-8, 7]"),
+    TP_WORKS("u4[2]=[15,3]", "to=u2", "u2[2] [3, 3]"),
+    TP_WORKS("i8[3]=[1,2,-3]", "to=i2", "i2[3] [1, -2, 1]"),
+    TP_WORKS("f64[5]=[0.3,2.5,5,100,-6]", "to=f4e2m1", "f4e2m1[5] [0.5, 2, 4, 6, -6]"),
+    TP_WORKS("f64[3]=[1,3,1e30]", "to=f8e8m0", "f8e8m0[3] [1, 4, 1e+30]"),
+    TP_WORKS("f32[2]=[1.5,inf]", "to=c128", "c128[2] [(1.5,0), (inf,0)]"),
+    TP_WORKS("u8[2]=[200,0]", "to=c64", "c64[2] [(200,0), (0,0)]"),
+    TP_WORKS("c128[2]=[(0.1,-1e40),(nan,2)]", "to=c64", "c64[2] [(0.1,-inf), (nan,2)]"),
+    TP_WORKS("c64[1]=[(1.5,-2)]", "to=string", "string[1] [\"(1.5,-2)\"]"),
+    TP_WORKS("string[1]=[\"(1.5,-2)\"]", "to=c64", "c64[1] [(1.5,-2)]"),
+    TP_FAILS("c64[1]=[(1,0)]", "to=f32", "imaginary"),
     TP_WORKS("f32[300]", "to=f64", NULL),
     TP_WORKS("f32[300]", "to=i32", NULL),
     TP_WORKS("f32[0]", "to=i32", NULL),
     TP_WORKS("f32[2,3]", "to=f32", NULL),
     TP_FAILS("f32[2]", NULL, "to"),
-    TP_FAILS("f32[2000]", "to=string", "4096 bytes"),
+    TP_WORKS("f32[2000]", "to=string", NULL),
     {0},
 };
 static const struct tp_sample like_samples[] = {
-    TP_WORKS("f32[3]=[1.9,-1.9,nan] i32[]", NULL, "i32[3] [1, -1, 0]"),
+    TP_WORKS("f32[3]=[1.5,-1.75,nan] i32[]", NULL, "i32[3] [1, -1, 0]"),
     TP_WORKS("i64[2]=[5,6] f16[3]", NULL, "f16[2] [5, 6]"),
+    TP_WORKS("i64[2]=[5,600] f8e5m2[3]", NULL, "f8e5m2[2] [5, 640]"),
+    TP_WORKS("f64[1]=[1e6] f8e5m2[1]", "saturate=0", "f8e5m2[1] [inf]"),
     {0},
 };
 const struct tp_op tp_op_Cast = {
     .name = "Cast",
     .summary =
-        "x in another element type; floats saturate and NaN is 0 in integers, which wrap",
+        "x in another element type; floats saturate and NaN is 0 in integers, which wrap; with "
+        "saturate=0 what is beyond the floats of 8 bits is infinity or NaN there",
     .inputs = cast_inputs,
     .results = results,
     .attrs = cast_attrs,
@@ -195,6 +302,7 @@ const struct tp_op tp_op_CastLike = {
     .summary = "x in the element type of like, as Cast has it",
     .inputs = like_inputs,
     .results = results,
+    .attrs = like_attrs,
     .infer = infer_like,
     .prepare = prepare,
     .samples = like_samples,

@@ -19,6 +19,14 @@
     X(U16,  uint16_t, 0,         UINT16_MAX, 65536.0)                      \
     X(U32,  uint32_t, 0,         UINT32_MAX, 4294967296.0)                 \
     X(U64,  uint64_t, 0,         UINT64_MAX, 18446744073709551616.0)
+/* Those of less than a byte, and what keeps their lower bits. */
+#define SHORTS(X)                                                          \
+    X(U4,   uint8_t,  0,         15,         16.0, (x & 15))               \
+    X(I4,   int8_t,   -8,        7,          8.0,  ((x & 15) ^ 8) - 8)     \
+    X(U2,   uint8_t,  0,         3,          4.0,  (x & 3))                \
+    X(I2,   int8_t,   -2,        1,          2.0,  ((x & 3) ^ 2) - 2)
+#define SMALLS(X)                                                          \
+    X(F8E4M3FN) X(F8E4M3FNUZ) X(F8E5M2) X(F8E5M2FNUZ) X(F4E2M1) X(F8E8M0)
 /* clang-format on */
 
 #define LOAD(wide, W, dtype, T, value)                                                         \
@@ -61,11 +69,16 @@ typedef void load_fn(const void *from, size_t step, size_t n, void *to);
 typedef void store_fn(const void *from, size_t n, void *to, size_t step);
 
 /* --- loads -------------------------------------------------------------------------- */
-#define LOAD_INTEGER(dtype, T, lowest, highest, above)                                         \
+#define LOAD_INTEGER(dtype, T, ...)                                                            \
     LOAD(f32, float, dtype, T, x)                                                              \
     LOAD(f64, double, dtype, T, x)                                                             \
     LOAD(i64, int64_t, dtype, T, x)
 INTEGERS(LOAD_INTEGER)
+SHORTS(LOAD_INTEGER)
+#define LOAD_SMALL(dtype)                                                                      \
+    LOAD(f32, float, dtype, uint8_t, tp_small_to_f32(TROUPE_##dtype, x))                       \
+    LOAD(f64, double, dtype, uint8_t, tp_small_to_f32(TROUPE_##dtype, x))
+SMALLS(LOAD_SMALL)
 LOAD(f32, float, BOOL, uint8_t, x)
 LOAD(f64, double, BOOL, uint8_t, x)
 LOAD(i64, int64_t, BOOL, uint8_t, x)
@@ -81,12 +94,11 @@ LOAD(f64, double, BF16, uint16_t, tp_bf16_to_f32(x))
 #define ROW_F32(dtype, ...) [TROUPE_##dtype] = load_f32_##dtype,
 #define ROW_F64(dtype, ...) [TROUPE_##dtype] = load_f64_##dtype,
 #define ROW_I64(dtype, ...) [TROUPE_##dtype] = load_i64_##dtype,
-#define FLOATS(ROW)         ROW(F32, ) ROW(F64, ) ROW(F16, ) ROW(BF16, )
-static load_fn *const loads_f32[TP_DTYPES] = {INTEGERS(ROW_F32) ROW_F32(BOOL, )
-                                                  FLOATS(ROW_F32)};
-static load_fn *const loads_f64[TP_DTYPES] = {INTEGERS(ROW_F64) ROW_F64(BOOL, )
-                                                  FLOATS(ROW_F64)};
-static load_fn *const loads_i64[TP_DTYPES] = {INTEGERS(ROW_I64) ROW_I64(BOOL, )};
+#define WHOLE(ROW)          INTEGERS(ROW) SHORTS(ROW) ROW(BOOL, )
+#define FLOATS(ROW)         ROW(F32, ) ROW(F64, ) ROW(F16, ) ROW(BF16, ) SMALLS(ROW)
+static load_fn *const loads_f32[TP_DTYPES] = {WHOLE(ROW_F32) FLOATS(ROW_F32)};
+static load_fn *const loads_f64[TP_DTYPES] = {WHOLE(ROW_F64) FLOATS(ROW_F64)};
+static load_fn *const loads_i64[TP_DTYPES] = {WHOLE(ROW_I64)};
 
 void tp_load_f32(troupe_dtype dtype, const void *from, size_t step, size_t n, float *to)
 {
@@ -114,6 +126,18 @@ void tp_load_i64(troupe_dtype dtype, const void *from, size_t step, size_t n, in
     STORE(i64, int64_t, dtype, T, x)                                                           \
     STORE(u64, uint64_t, dtype, T, x)
 INTEGERS(STORE_INTEGER)
+#define STORE_SHORT(dtype, T, lowest, highest, above, lower)                                   \
+    STORE(f32, float, dtype, T, (NEAREST(T, lowest, highest, above)))                          \
+    STORE(f64, double, dtype, T, (NEAREST(T, lowest, highest, above)))                         \
+    STORE(i64, int64_t, dtype, T, lower)                                                       \
+    STORE(u64, uint64_t, dtype, T, lower)
+SHORTS(STORE_SHORT)
+#define STORE_SMALL(dtype)                                                                     \
+    STORE(f32, float, dtype, uint8_t, tp_f64_to_small(TROUPE_##dtype, (double)x, true))        \
+    STORE(f64, double, dtype, uint8_t, tp_f64_to_small(TROUPE_##dtype, x, true))               \
+    STORE(i64, int64_t, dtype, uint8_t, tp_f64_to_small(TROUPE_##dtype, (double)x, true))      \
+    STORE(u64, uint64_t, dtype, uint8_t, tp_f64_to_small(TROUPE_##dtype, (double)x, true))
+SMALLS(STORE_SMALL)
 STORE(f32, float, BOOL, uint8_t, x != 0)
 STORE(f64, double, BOOL, uint8_t, x != 0)
 STORE(i64, int64_t, BOOL, uint8_t, x != 0)
@@ -139,10 +163,10 @@ STORE(u64, uint64_t, BF16, uint16_t, tp_f64_to_bf16((double)x))
 #define TO_F64(dtype, ...) [TROUPE_##dtype] = store_f64_##dtype,
 #define TO_I64(dtype, ...) [TROUPE_##dtype] = store_i64_##dtype,
 #define TO_U64(dtype, ...) [TROUPE_##dtype] = store_u64_##dtype,
-static store_fn *const stores_f32[TP_DTYPES] = {INTEGERS(TO_F32) TO_F32(BOOL, ) FLOATS(TO_F32)};
-static store_fn *const stores_f64[TP_DTYPES] = {INTEGERS(TO_F64) TO_F64(BOOL, ) FLOATS(TO_F64)};
-static store_fn *const stores_i64[TP_DTYPES] = {INTEGERS(TO_I64) TO_I64(BOOL, ) FLOATS(TO_I64)};
-static store_fn *const stores_u64[TP_DTYPES] = {INTEGERS(TO_U64) TO_U64(BOOL, ) FLOATS(TO_U64)};
+static store_fn *const stores_f32[TP_DTYPES] = {WHOLE(TO_F32) FLOATS(TO_F32)};
+static store_fn *const stores_f64[TP_DTYPES] = {WHOLE(TO_F64) FLOATS(TO_F64)};
+static store_fn *const stores_i64[TP_DTYPES] = {WHOLE(TO_I64) FLOATS(TO_I64)};
+static store_fn *const stores_u64[TP_DTYPES] = {WHOLE(TO_U64) FLOATS(TO_U64)};
 
 void tp_store_f32(troupe_dtype dtype, const float *from, size_t n, void *to, size_t step)
 {

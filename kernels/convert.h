@@ -4,7 +4,8 @@
  * compute in.
  *
  * A float that does not fit an integer becomes the nearest that does and NaN becomes 0;
- * integers wrap; whatever is not 0, NaN too, is true. `dtype` is any type but string.
+ * integers wrap; whatever is not 0, NaN too, is true; what is beyond the largest small float
+ * becomes that. `dtype` is any type but string and the complex ones.
  */
 #ifndef TP_KERNELS_CONVERT_H
 #define TP_KERNELS_CONVERT_H

@@ -50,7 +50,7 @@ static inline int64_t tp_whole(double x)
 #define PORT_S  (TP_FLOATS | TP_SIGNED)
 #define PORT_N  TP_NUMBERS
 #define PORT_B  TP_TYPE(BOOL)
-#define PORT_NB TP_FIXED
+#define PORT_NB (TP_NUMBERS | TP_TYPE(BOOL))
 /* clang-format on */
 
 /* --- one input ---------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include "kernels/convert.h"
 #include "kernels/ewise_loops.h"
 #include "kernels/ops.h"
+#include "kernels/texts.h"
 
 /* --- PRelu -------------------------------------------------------------------------- */
 LOOPS2_F(prelu, x < 0 ? x * y : x, 0)
@@ -268,6 +269,10 @@ CHOOSE(uint8_t)
 CHOOSE(uint16_t)
 CHOOSE(uint32_t)
 CHOOSE(uint64_t)
+typedef struct {
+    uint64_t half[2]; /* of a c128, or of a string's struct */
+} pair;
+CHOOSE(pair)
 
 static void choose(const struct tp_walk *w, size_t size, char *o, const uint8_t *given,
                    const char *x, const char *y)
@@ -286,9 +291,12 @@ static void choose(const struct tp_walk *w, size_t size, char *o, const uint8_t 
         choose_uint32_t((uint32_t *)o, given, gs, (const uint32_t *)x, xs, (const uint32_t *)y,
                         ys, w->run);
         break;
-    default:
+    case 8:
         choose_uint64_t((uint64_t *)o, given, gs, (const uint64_t *)x, xs, (const uint64_t *)y,
                         ys, w->run);
+        break;
+    default:
+        choose_pair((pair *)o, given, gs, (const pair *)x, xs, (const pair *)y, ys, w->run);
         break;
     }
 }
@@ -297,7 +305,7 @@ static troupe_status run_where(const struct tp_launch *launch, troupe_error *err
 {
     const struct tp_walk *w = launch->state;
     const struct tp_view *x = tp_in(launch, 1);
-    const size_t size = troupe_dtype_size(x->type->dtype);
+    const size_t size = tp_element_size(x->type->dtype);
     char *o = tp_out(launch, 0)->data;
     struct tp_walk_at at = {0};
     (void)err;
@@ -319,12 +327,12 @@ static troupe_status prepare_where(struct tp_prepare *prepare, troupe_error *err
     if (!w) return TROUPE_EXHAUSTED;
     tp_walk_make(w, &node->results[0].shape, inputs, 3);
     prepare->run = run_where;
-    return TROUPE_OK;
+    return tp_texts_wrap(prepare, err);
 }
 
 static const struct tp_port where_inputs[] = {
-    {"given", TP_TYPE(BOOL), 0, 0}, {"x", TP_FIXED, 1, 0}, {"y", TP_FIXED, 1, 0}, TP_LAST};
-static const struct tp_port where_results[] = {{"z", TP_FIXED, 1, 0}, TP_LAST};
+    {"given", TP_TYPE(BOOL), 0, 0}, {"x", TP_ANY, 1, 0}, {"y", TP_ANY, 1, 0}, TP_LAST};
+static const struct tp_port where_results[] = {{"z", TP_ANY, 1, 0}, TP_LAST};
 static const struct tp_sample where_samples[] = {
     TP_WORKS("bool[3]=[true,false,true] f32[3]=[1,2,3] f32[3]=[4,5,6]", NULL,
              "f32[3] [1, 5, 3]"),

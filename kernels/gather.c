@@ -5,6 +5,7 @@
 #include "kernels/convert.h"
 #include "kernels/kernel.h"
 #include "kernels/ops.h"
+#include "kernels/texts.h"
 
 static troupe_status infer(struct tp_infer *infer, troupe_error *err)
 {
@@ -63,17 +64,17 @@ static troupe_status prepare(struct tp_prepare *prepare, troupe_error *err)
     if (!s) return TROUPE_EXHAUSTED;
     s->outer = tp_span(data, 0, axis);
     s->dim = (size_t)data->dims[axis];
-    s->row = tp_span(data, axis + 1, data->rank) * troupe_dtype_size(node->inputs[0]->dtype);
+    s->row = tp_span(data, axis + 1, data->rank) * tp_element_size(node->inputs[0]->dtype);
     s->n = tp_shape_count_known(&node->inputs[1]->shape);
     s->dtype = node->inputs[1]->dtype;
     if (s->row == 0) s->outer = 0; /* nothing to copy, but indices are checked */
     prepare->run = run;
-    return TROUPE_OK;
+    return tp_texts_wrap(prepare, err);
 }
 
 static const struct tp_port inputs[] = {
-    {"data", TP_FIXED, 1, 0}, {"indices", TP_TYPE(I32) | TP_TYPE(I64), 0, 0}, TP_LAST};
-static const struct tp_port results[] = {{"y", TP_FIXED, 1, 0}, TP_LAST};
+    {"data", TP_ANY, 1, 0}, {"indices", TP_TYPE(I32) | TP_TYPE(I64), 0, 0}, TP_LAST};
+static const struct tp_port results[] = {{"y", TP_ANY, 1, 0}, TP_LAST};
 static const struct tp_attr_spec attrs[] = {{"axis", TROUPE_ATTR_INT, false}, TP_LAST};
 static const struct tp_sample samples[] = {
     TP_WORKS("f32[3,2]=[[1,2],[3,4],[5,6]] i64[2]=[2,-3]", NULL, "f32[2,2] [[5, 6], [1, 2]]"),

@@ -4,6 +4,7 @@
  */
 #include "kernels/kernel.h"
 #include "kernels/ops.h"
+#include "kernels/texts.h"
 
 /* The state of both: the axis cuts a tensor into `outer` blocks; each part has so many bytes of
  * a block. */
@@ -15,7 +16,7 @@ struct state {
 /* Bytes of one block of a tensor of that type. */
 static size_t block_size(const struct tp_type *type, int axis)
 {
-    return tp_span(&type->shape, axis, type->shape.rank) * troupe_dtype_size(type->dtype);
+    return tp_span(&type->shape, axis, type->shape.rank) * tp_element_size(type->dtype);
 }
 
 /* --- Concat ------------------------------------------------------------------------- */
@@ -90,11 +91,11 @@ static troupe_status prepare_concat(struct tp_prepare *prepare, troupe_error *er
     for (size_t i = 0; i < node->n_inputs; i++)
         s->part[i] = block_size(node->inputs[i], axis);
     prepare->run = run_concat;
-    return TROUPE_OK;
+    return tp_texts_wrap(prepare, err);
 }
 
-static const struct tp_port concat_inputs[] = {{"x", TP_FIXED, 1, TP_VARIADIC}, TP_LAST};
-static const struct tp_port concat_results[] = {{"y", TP_FIXED, 1, 0}, TP_LAST};
+static const struct tp_port concat_inputs[] = {{"x", TP_ANY, 1, TP_VARIADIC}, TP_LAST};
+static const struct tp_port concat_results[] = {{"y", TP_ANY, 1, 0}, TP_LAST};
 static const struct tp_attr_spec concat_attrs[] = {{"axis", TROUPE_ATTR_INT, true}, TP_LAST};
 static const struct tp_sample concat_samples[] = {
     TP_WORKS("f32[2,1]=[[1],[2]] f32[2,2]=[[3,4],[5,6]]", "axis=1",
@@ -208,12 +209,12 @@ static troupe_status prepare_split(struct tp_prepare *prepare, troupe_error *err
     for (size_t i = 0; i < node->n_results; i++)
         s->part[i] = block_size(&node->results[i], axis);
     prepare->run = run_split;
-    return TROUPE_OK;
+    return tp_texts_wrap(prepare, err);
 }
 
 static const struct tp_port split_inputs[] = {
-    {"x", TP_FIXED, 1, 0}, {"split", TP_TYPE(I64), 0, TP_OPTIONAL | TP_HOST}, TP_LAST};
-static const struct tp_port split_results[] = {{"y", TP_FIXED, 1, TP_VARIADIC}, TP_LAST};
+    {"x", TP_ANY, 1, 0}, {"split", TP_TYPE(I64), 0, TP_OPTIONAL | TP_HOST}, TP_LAST};
+static const struct tp_port split_results[] = {{"y", TP_ANY, 1, TP_VARIADIC}, TP_LAST};
 static const struct tp_attr_spec split_attrs[] = {
     {"axis", TROUPE_ATTR_INT, false}, {"num_outputs", TROUPE_ATTR_INT, false}, TP_LAST};
 static const struct tp_sample split_samples[] = {

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "kernels/texts.h"
+
 troupe_status tp_infer_same(struct tp_infer *infer, troupe_error *err)
 {
     (void)err;
@@ -60,8 +62,7 @@ troupe_status tp_kernel_copy(const struct tp_launch *launch, troupe_error *err)
     const struct tp_view *from = tp_in(launch, 0), *to = tp_out(launch, 0);
     size_t size;
     if (to->data == from->data) return TROUPE_OK; /* shared */
-    if (from->type->dtype == TROUPE_STRING)
-        return tp_fail(err, TROUPE_INTERNAL, "strings are shared, never copied");
+    if (from->type->dtype == TROUPE_STRING) return tp_texts_copy(launch, err);
     TP_TRY(tp_type_bytes(from->type, &size, err));
     if (size > 0) memcpy(to->data, from->data, size);
     return TROUPE_OK;

@@ -24,8 +24,6 @@
 #include "graph/op.h"
 #include "tensor/tensor.h"
 
-#define TP_DTYPES (TROUPE_STRING + 1) /* size of a table by element type */
-
 /* Rows of a list of samples, which ends with {0}. */
 #define TP_WORKS(in, with, out)                                                                \
     {                                                                                          \

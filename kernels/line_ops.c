@@ -5,6 +5,7 @@
 #include "kernels/convert.h"
 #include "kernels/kernel.h"
 #include "kernels/ops.h"
+#include "kernels/texts.h"
 
 /* --- Trilu -------------------------------------------------------------------------- */
 static troupe_status infer_trilu(struct tp_infer *infer, troupe_error *err)
@@ -36,7 +37,7 @@ static troupe_status run_trilu(const struct tp_launch *launch, troupe_error *err
     const int64_t columns = shape->dims[shape->rank - 1], height = shape->dims[shape->rank - 2];
     const int64_t k = given ? *(const int64_t *)given->data : 0;
     const bool upper = tp_int(launch, "upper", 1) != 0;
-    const size_t size = troupe_dtype_size(x->type->dtype), row = (size_t)columns * size;
+    const size_t size = tp_element_size(x->type->dtype), row = (size_t)columns * size;
     const size_t rows = tp_span(shape, 0, shape->rank - 1);
     char *y = tp_out(launch, 0)->data;
     const char *from = x->data;
@@ -53,9 +54,15 @@ static troupe_status run_trilu(const struct tp_launch *launch, troupe_error *err
     return TROUPE_OK;
 }
 
+static troupe_status prepare_trilu(struct tp_prepare *prepare, troupe_error *err)
+{
+    prepare->run = run_trilu;
+    return tp_texts_wrap(prepare, err);
+}
+
 static const struct tp_port trilu_inputs[] = {
-    {"x", TP_FIXED, 1, 0}, {"k", TP_TYPE(I64), 0, TP_OPTIONAL | TP_HOST}, TP_LAST};
-static const struct tp_port trilu_results[] = {{"y", TP_FIXED, 1, 0}, TP_LAST};
+    {"x", TP_ANY, 1, 0}, {"k", TP_TYPE(I64), 0, TP_OPTIONAL | TP_HOST}, TP_LAST};
+static const struct tp_port trilu_results[] = {{"y", TP_ANY, 1, 0}, TP_LAST};
 static const struct tp_attr_spec trilu_attrs[] = {{"upper", TROUPE_ATTR_INT, false}, TP_LAST};
 static const struct tp_sample trilu_samples[] = {
     TP_WORKS("f32[2,3]=[[1,2,3],[4,5,6]]", NULL, "f32[2,3] [[1, 2, 3], [0, 5, 6]]"),
@@ -82,7 +89,7 @@ const struct tp_op tp_op_Trilu = {
     .results = trilu_results,
     .attrs = trilu_attrs,
     .infer = infer_trilu,
-    .cpu = run_trilu,
+    .prepare = prepare_trilu,
     .reuse = 1,
     .samples = trilu_samples,
 };

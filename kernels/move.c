@@ -63,6 +63,10 @@ SPACED(uint8_t)
 SPACED(uint16_t)
 SPACED(uint32_t)
 SPACED(uint64_t)
+typedef struct {
+    uint64_t half[2]; /* of a c128, or of a string's struct */
+} pair;
+SPACED(pair)
 
 static void copy_run(size_t size, const void *from, int64_t step, int64_t n, void *to)
 {
@@ -80,8 +84,11 @@ static void copy_run(size_t size, const void *from, int64_t step, int64_t n, voi
     case 4:
         spaced_uint32_t(from, step, n, to);
         break;
-    default:
+    case 8:
         spaced_uint64_t(from, step, n, to);
+        break;
+    default:
+        spaced_pair(from, step, n, to);
         break;
     }
 }
@@ -99,8 +106,11 @@ static void turn_block(size_t size, const void *from, int64_t step, int64_t n, i
     case 4:
         turned_uint32_t(from, step, n, m, row, to);
         break;
-    default:
+    case 8:
         turned_uint64_t(from, step, n, m, row, to);
+        break;
+    default:
+        turned_pair(from, step, n, m, row, to);
         break;
     }
 }

@@ -17,7 +17,7 @@
 #define TP_MOVE_RANK (2 * TROUPE_MAX_RANK)
 
 struct tp_move {
-    size_t size; /* bytes of an element: 1, 2, 4 or 8 */
+    size_t size; /* bytes of an element: 1, 2, 4, 8 or 16 */
     int rank;
     int64_t dims[TP_MOVE_RANK];
     int64_t steps[TP_MOVE_RANK]; /* in elements; 0 repeats, below 0 goes backwards */

@@ -5,6 +5,7 @@
  */
 #include "kernels/kernel.h"
 #include "kernels/ops.h"
+#include "kernels/texts.h"
 
 enum mode { CONSTANT, REFLECT, EDGE, WRAP };
 
@@ -157,10 +158,10 @@ static void pad(const struct state *s, int d, const char *from, const void *valu
 
 static troupe_status run(const struct tp_launch *launch, troupe_error *err)
 {
-    static const uint64_t zero = 0;
+    static const uint64_t zero[2] = {0, 0}; /* of any type, and no text */
     const struct tp_view *value = tp_in(launch, 2);
     (void)err;
-    pad(launch->state, 0, tp_in(launch, 0)->data, value ? value->data : &zero,
+    pad(launch->state, 0, tp_in(launch, 0)->data, value ? value->data : zero,
         tp_out(launch, 0)->data);
     return TROUPE_OK;
 }
@@ -182,7 +183,7 @@ static troupe_status prepare(struct tp_prepare *prepare, troupe_error *err)
     if (!s) return TROUPE_EXHAUSTED;
     TP_TRY(read_mode(node, &s->mode, err));
     s->rank = x->rank;
-    s->size = troupe_dtype_size(node->inputs[0]->dtype);
+    s->size = tp_element_size(node->inputs[0]->dtype);
     size_t in = s->size, out = in;
     for (int d = x->rank - 1; d >= 0; d--) {
         s->in[d] = x->dims[d];
@@ -194,16 +195,16 @@ static troupe_status prepare(struct tp_prepare *prepare, troupe_error *err)
         out *= (size_t)y->dims[d];
     }
     prepare->run = run;
-    return TROUPE_OK;
+    return tp_texts_wrap(prepare, err);
 }
 
 static const struct tp_port inputs[] = {
-    {"data", TP_FIXED, 1, 0},
+    {"data", TP_ANY, 1, 0},
     {"pads", TP_TYPE(I64), 0, TP_HOST},
-    {"constant_value", TP_FIXED, 1, TP_OPTIONAL},
+    {"constant_value", TP_ANY, 1, TP_OPTIONAL},
     {"axes", TP_TYPE(I32) | TP_TYPE(I64), 0, TP_OPTIONAL | TP_HOST},
     TP_LAST};
-static const struct tp_port results[] = {{"y", TP_FIXED, 1, 0}, TP_LAST};
+static const struct tp_port results[] = {{"y", TP_ANY, 1, 0}, TP_LAST};
 static const struct tp_attr_spec attrs[] = {{"mode", TROUPE_ATTR_STRING, false}, TP_LAST};
 static const struct tp_sample samples[] = {
     TP_WORKS("f32[2,2]=[[1,2],[3,4]] i64[4]=[0,1,1,0] f32[]=9", NULL,

@@ -5,8 +5,9 @@
 #include "kernels/kernel.h"
 #include "kernels/move.h"
 #include "kernels/ops.h"
+#include "kernels/texts.h"
 
-static const struct tp_port one_result[] = {{"y", TP_FIXED, 1, 0}, TP_LAST};
+static const struct tp_port one_result[] = {{"y", TP_ANY, 1, 0}, TP_LAST};
 
 static troupe_status run(const struct tp_launch *launch, troupe_error *err)
 {
@@ -22,10 +23,10 @@ static troupe_status keep(struct tp_prepare *prepare, const struct tp_move *move
     struct tp_move *s = tp_kernel_state(prepare, sizeof(*s), err);
     if (!s) return TROUPE_EXHAUSTED;
     *s = *move;
-    s->size = troupe_dtype_size(prepare->node.inputs[0]->dtype);
+    s->size = tp_element_size(prepare->node.inputs[0]->dtype);
     tp_move_join(s);
     prepare->run = run;
-    return TROUPE_OK;
+    return tp_texts_wrap(prepare, err);
 }
 
 /* --- Transpose ---------------------------------------------------------------------- */
@@ -79,7 +80,7 @@ static troupe_status prepare_transpose(struct tp_prepare *prepare, troupe_error 
     return keep(prepare, &move, err);
 }
 
-static const struct tp_port transpose_inputs[] = {{"x", TP_FIXED, 1, 0}, TP_LAST};
+static const struct tp_port transpose_inputs[] = {{"x", TP_ANY, 1, 0}, TP_LAST};
 static const struct tp_attr_spec transpose_attrs[] = {{"perm", TROUPE_ATTR_INTS, false},
                                                       TP_LAST};
 static const struct tp_sample transpose_samples[] = {
@@ -146,7 +147,7 @@ static troupe_status prepare_expand(struct tp_prepare *prepare, troupe_error *er
 }
 
 static const struct tp_port expand_inputs[] = {
-    {"x", TP_FIXED, 1, 0}, {"shape", TP_TYPE(I64), 0, TP_HOST}, TP_LAST};
+    {"x", TP_ANY, 1, 0}, {"shape", TP_TYPE(I64), 0, TP_HOST}, TP_LAST};
 static const struct tp_sample expand_samples[] = {
     TP_WORKS("f32[2,1]=[[1],[2]] i64[2]=[1,3]", NULL, "f32[2,3] [[1, 1, 1], [2, 2, 2]]"),
     TP_WORKS("f32[3,1] i64[3]=[2,1,4]", NULL, NULL),
@@ -215,7 +216,7 @@ static troupe_status prepare_tile(struct tp_prepare *prepare, troupe_error *err)
 }
 
 static const struct tp_port tile_inputs[] = {
-    {"x", TP_FIXED, 1, 0}, {"repeats", TP_TYPE(I64), 0, TP_HOST}, TP_LAST};
+    {"x", TP_ANY, 1, 0}, {"repeats", TP_TYPE(I64), 0, TP_HOST}, TP_LAST};
 static const struct tp_sample tile_samples[] = {
     TP_WORKS("f32[1,2]=[[1,2]] i64[2]=[2,2]", NULL, "f32[2,4] [[1, 2, 1, 2], [1, 2, 1, 2]]"),
     TP_WORKS("f32[2,3,4] i64[3]=[1,2,3]", NULL, NULL),
@@ -333,7 +334,7 @@ static troupe_status prepare_slice(struct tp_prepare *prepare, troupe_error *err
 }
 
 #define INDEXES (TP_TYPE(I32) | TP_TYPE(I64))
-static const struct tp_port slice_inputs[] = {{"data", TP_FIXED, 1, 0},
+static const struct tp_port slice_inputs[] = {{"data", TP_ANY, 1, 0},
                                               {"starts", INDEXES, 2, TP_HOST},
                                               {"ends", INDEXES, 2, TP_HOST},
                                               {"axes", INDEXES, 2, TP_OPTIONAL | TP_HOST},

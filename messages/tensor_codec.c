@@ -72,7 +72,8 @@ static troupe_status add_swapped(const troupe_tensor *tensor, struct tp_wire *wi
     const size_t size = troupe_tensor_size(tensor);
     TP_TRY(tp_buffer_new(&buffer, size, err));
     if (size) memcpy(buffer->data, tensor->data, size);
-    tp_npy_swap(buffer->data, tensor->count, troupe_dtype_size(tensor->type.dtype));
+    const size_t unit = tp_dtype_unit(tensor->type.dtype);
+    tp_npy_swap(buffer->data, size / unit, unit);
     return tp_wire_add(wire, &buffer, buffer->data, size, err);
 }
 
@@ -206,7 +207,7 @@ static troupe_status copy_elements(const struct tp_type *type,
                                    const struct tp_wire_frame *frame, troupe_tensor **out,
                                    troupe_error *err)
 {
-    const size_t unit = troupe_dtype_size(type->dtype);
+    const size_t unit = tp_dtype_unit(type->dtype);
     TP_TRY(tp_tensor_new_unset(out, type, err));
     if (frame->size) memcpy(tp_tensor_write(*out), frame->data, frame->size);
     if (tp_npy_host_big()) tp_npy_swap(tp_tensor_write(*out), frame->size / unit, unit);
@@ -219,9 +220,9 @@ static troupe_status take_elements(const struct tp_type *type, struct tp_wire_fr
     size_t size;
     TP_TRY(outside(tp_type_bytes(type, &size, err), err));
     if (size != frame->size) return wrong_size(type, frame, size, err);
-    if (type->dtype == TROUPE_BOOL)
-        TP_TRY(outside(tp_bools_check(frame->data, size, err), err));
-    if (!can_take(frame, troupe_dtype_size(type->dtype)))
+    const size_t count = tp_shape_count_known(&type->shape);
+    TP_TRY(outside(tp_elements_check(type->dtype, frame->data, count, err), err));
+    if (!can_take(frame, tp_dtype_unit(type->dtype)))
         return copy_elements(type, frame, out, err);
     const size_t offset = (size_t)((const char *)frame->data - (char *)frame->buffer->data);
     return tp_tensor_over(out, type, &frame->buffer, offset, err);

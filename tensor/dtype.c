@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * tensor/dtype.c - element types: names, sizes, and the conversions of the 16-bit floats.
- *
- * The conversions work on bits, so they are the same on every processor and in every rounding
- * mode. From double they go by way of a float that was rounded to odd: its last bit remembers
- * that something was lost, so the second rounding errs nowhere (float has more than two bits
- * more than either).
+ * tensor/dtype.c - element types: names, sizes, kinds, and which bytes are elements.
  */
+#include "tensor/dtype.h"
+
 #include <string.h>
 
+#include "base/fail.h"
 #include "tensor/tensor.h"
 
 const char *troupe_dtype_name(troupe_dtype dtype)
@@ -55,84 +53,136 @@ troupe_dtype troupe_dtype_parse(const char *name)
     return TROUPE_DTYPE_NONE;
 }
 
-static uint32_t bits_of(float value)
+/* -- What is true of each ------------------------------------------------------------------ */
+
+struct row {
+    enum tp_dtype_kind kind;
+    uint8_t bits, unit;
+};
+
+/* clang-format off */
+#define ROW_F32        {TP_KIND_FLOAT,    32, 4}
+#define ROW_F64        {TP_KIND_FLOAT,    64, 8}
+#define ROW_F16        {TP_KIND_FLOAT,    16, 2}
+#define ROW_BF16       {TP_KIND_FLOAT,    16, 2}
+#define ROW_I8         {TP_KIND_SIGNED,    8, 1}
+#define ROW_I16        {TP_KIND_SIGNED,   16, 2}
+#define ROW_I32        {TP_KIND_SIGNED,   32, 4}
+#define ROW_I64        {TP_KIND_SIGNED,   64, 8}
+#define ROW_U8         {TP_KIND_UNSIGNED,  8, 1}
+#define ROW_U16        {TP_KIND_UNSIGNED, 16, 2}
+#define ROW_U32        {TP_KIND_UNSIGNED, 32, 4}
+#define ROW_U64        {TP_KIND_UNSIGNED, 64, 8}
+#define ROW_BOOL       {TP_KIND_BOOL,      1, 1}
+#define ROW_STRING     {TP_KIND_STRING,    0, 8}
+#define ROW_C64        {TP_KIND_COMPLEX,  64, 4}
+#define ROW_C128       {TP_KIND_COMPLEX, 128, 8}
+#define ROW_F8E4M3FN   {TP_KIND_SMALL,     8, 1}
+#define ROW_F8E4M3FNUZ {TP_KIND_SMALL,     8, 1}
+#define ROW_F8E5M2     {TP_KIND_SMALL,     8, 1}
+#define ROW_F8E5M2FNUZ {TP_KIND_SMALL,     8, 1}
+#define ROW_U4         {TP_KIND_UNSIGNED,  4, 1}
+#define ROW_I4         {TP_KIND_SIGNED,    4, 1}
+#define ROW_F4E2M1     {TP_KIND_SMALL,     4, 1}
+#define ROW_F8E8M0     {TP_KIND_SMALL,     8, 1}
+#define ROW_U2         {TP_KIND_UNSIGNED,  2, 1}
+#define ROW_I2         {TP_KIND_SIGNED,    2, 1}
+/* clang-format on */
+
+static const struct row rows[TP_DTYPES] = {
+#define X(name, value, text, size) [TROUPE_##name] = ROW_##name,
+    TROUPE_DTYPE_MAP(X)
+#undef X
+};
+
+/* Values are 1, 2, 3, ..., and sets of them (graph/op.h) are bits of 32. */
+#define X(name, value, text, size)                                                             \
+    _Static_assert((value) < TP_DTYPES, "the values of " text " and those before have a gap");
+TROUPE_DTYPE_MAP(X)
+#undef X
+_Static_assert(TP_DTYPES <= 32, "a set of element types has 32 bits");
+
+static struct row row_of(troupe_dtype dtype)
 {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof(bits));
-    return bits;
+    const unsigned i = (unsigned)dtype;
+    return rows[i < TP_DTYPES ? i : 0];
 }
 
-static float float_of(uint32_t bits)
+enum tp_dtype_kind tp_dtype_kind(troupe_dtype dtype)
 {
-    float value;
-    memcpy(&value, &bits, sizeof(value));
-    return value;
+    return row_of(dtype).kind;
 }
 
-/* value / 2^shift, rounded to nearest, ties to even; 0 < shift < 32. */
-static uint32_t shift_even(uint32_t value, int shift)
+unsigned tp_dtype_bits(troupe_dtype dtype)
 {
-    const uint32_t half = (uint32_t)1 << (shift - 1);
-    const uint32_t odd = value >> shift & 1;
-    return (value + half - 1 + odd) >> shift;
+    return row_of(dtype).bits;
 }
 
-float tp_f16_to_f32(uint16_t bits)
+size_t tp_dtype_unit(troupe_dtype dtype)
 {
-    const uint32_t sign = (uint32_t)(bits & 0x8000) << 16;
-    const uint32_t exponent = bits >> 10 & 0x1f;
-    const uint32_t fraction = bits & 0x3ff;
-    if (exponent == 0x1f) return float_of(sign | 0x7f800000 | fraction << 13);
-    if (exponent != 0) return float_of(sign | (exponent + 112) << 23 | fraction << 13);
-    const float value = (float)fraction * 0x1p-24f; /* zero or subnormal: exact */
-    return sign ? -value : value;
+    return row_of(dtype).unit;
 }
 
-uint16_t tp_f32_to_f16(float value)
+size_t tp_element_size(troupe_dtype dtype)
 {
-    const uint32_t bits = bits_of(value);
-    const uint32_t sign = bits >> 16 & 0x8000;
-    const uint32_t size = bits & 0x7fffffff;
-    if (size > 0x7f800000) return (uint16_t)(sign | 0x7e00 | (size >> 13 & 0x3ff));
-    if (size >= 0x47800000) return (uint16_t)(sign | 0x7c00);
-    if (size >= 0x38800000) return (uint16_t)(sign | shift_even(size - 0x38000000, 13));
-    if (size < 0x33000000) return (uint16_t)sign; /* below half of the least subnormal */
-    const uint32_t fraction = (size & 0x7fffff) | 0x800000;
-    return (uint16_t)(sign | shift_even(fraction, 126 - (int)(size >> 23)));
+    return dtype == TROUPE_STRING ? sizeof(struct tp_string) : troupe_dtype_size(dtype);
 }
 
-float tp_bf16_to_f32(uint16_t bits)
+/* -- Elements of less than a byte ---------------------------------------------------------- */
+
+/* What is added to a byte so that those which are elements are 0 to below 2^bits. */
+static unsigned offset_of(const struct row *row)
 {
-    return float_of((uint32_t)bits << 16);
+    return row->kind == TP_KIND_SIGNED ? 1u << (row->bits - 1) : 0;
 }
 
-uint16_t tp_f32_to_bf16(float value)
+static bool is_element(const struct row *row, unsigned byte)
 {
-    const uint32_t bits = bits_of(value);
-    if ((bits & 0x7fffffff) > 0x7f800000) return (uint16_t)(bits >> 16 | 0x40);
-    return (uint16_t)shift_even(bits, 16);
+    return ((byte + offset_of(row)) & 0xff) >> row->bits == 0;
 }
 
-/* The float next to value in either direction that has an odd last bit, or value itself. */
-static float round_to_odd(double value)
+static troupe_status fail_element(troupe_dtype dtype, const struct row *row, size_t i, int byte,
+                                  troupe_error *err)
 {
-    const float near = (float)value;
-    uint32_t bits = bits_of(near);
-    if ((double)near == value || value != value || (bits & 1)) return near;
-    /* The neighbour on value's other side: floats of one sign are in the order of their bits.
-     */
-    const double size = value < 0 ? -value : value;
-    const double near_size = near < 0 ? -(double)near : (double)near;
-    bits = near_size > size ? bits - 1 : bits + 1;
-    return float_of(bits);
+    const char *name = troupe_dtype_name(dtype);
+    const int least = -(int)offset_of(row), most = least + (1 << row->bits) - 1;
+    if (row->kind == TP_KIND_SIGNED) byte = byte < 128 ? byte : byte - 256;
+    return tp_fail(err, TROUPE_INVALID, "%s element %zu is %d, not %d %s %d", name, i, byte,
+                   least, row->bits == 1 ? "or" : "to", most);
 }
 
-uint16_t tp_f64_to_f16(double value)
+troupe_status tp_elements_check(troupe_dtype dtype, const void *data, size_t n,
+                                troupe_error *err)
 {
-    return tp_f32_to_f16(round_to_odd(value));
+    const struct row row = row_of(dtype);
+    const uint8_t *bytes = data;
+    unsigned all = 0;
+    if (row.bits == 0 || row.bits >= 8) return TROUPE_OK; /* every pattern is an element */
+    const unsigned offset = offset_of(&row);
+    for (size_t i = 0; i < n; i++)
+        all |= (bytes[i] + offset) & 0xff;
+    if (all >> row.bits == 0) return TROUPE_OK;
+    size_t i = 0;
+    while (is_element(&row, bytes[i]))
+        i++;
+    return fail_element(dtype, &row, i, bytes[i], err);
 }
 
-uint16_t tp_f64_to_bf16(double value)
+size_t tp_packed_size(troupe_dtype dtype, size_t n)
 {
-    return tp_f32_to_bf16(round_to_odd(value));
+    const size_t each = 8 / row_of(dtype).bits;
+    return n / each + (n % each != 0);
+}
+
+void tp_unpack(troupe_dtype dtype, const void *packed, size_t n, void *out)
+{
+    const struct row row = row_of(dtype);
+    const size_t each = 8 / row.bits;
+    const unsigned mask = (1u << row.bits) - 1, sign = offset_of(&row);
+    const uint8_t *from = packed;
+    uint8_t *to = out;
+    for (size_t i = 0; i < n; i++) {
+        const unsigned bits = from[i / each] >> (i % each * row.bits) & mask;
+        to[i] = (uint8_t)((bits ^ sign) - sign); /* the highest bit goes on upwards */
+    }
 }

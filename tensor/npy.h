@@ -32,6 +32,9 @@ troupe_status tp_npy_parse_head(struct tp_npy_head *out, const char *text, size_
  * above. */
 size_t tp_npy_show_head(const struct tp_type *type, size_t cell, char *text, size_t size);
 
+/* It is in files as u8 or i8, since NumPy has no such type. */
+bool tp_npy_is_bytes(troupe_dtype dtype);
+
 /* This machine's byte order. */
 bool tp_npy_host_big(void);
 /* Turn round each of the n units of `unit` bytes. */

@@ -145,11 +145,11 @@ static troupe_dtype find_dtype(char kind, uint64_t size)
         uint8_t size;
         troupe_dtype dtype;
     } kinds[] = {
-        {'f', 2, TROUPE_F16},  {'f', 4, TROUPE_F32}, {'f', 8, TROUPE_F64},
-        {'i', 1, TROUPE_I8},   {'i', 2, TROUPE_I16}, {'i', 4, TROUPE_I32},
-        {'i', 8, TROUPE_I64},  {'u', 1, TROUPE_U8},  {'u', 2, TROUPE_U16},
-        {'u', 4, TROUPE_U32},  {'u', 8, TROUPE_U64}, {'b', 1, TROUPE_BOOL},
-        {'V', 2, TROUPE_BF16},
+        {'f', 2, TROUPE_F16}, {'f', 4, TROUPE_F32},   {'f', 8, TROUPE_F64},
+        {'i', 1, TROUPE_I8},  {'i', 2, TROUPE_I16},   {'i', 4, TROUPE_I32},
+        {'i', 8, TROUPE_I64}, {'u', 1, TROUPE_U8},    {'u', 2, TROUPE_U16},
+        {'u', 4, TROUPE_U32}, {'u', 8, TROUPE_U64},   {'b', 1, TROUPE_BOOL},
+        {'c', 8, TROUPE_C64}, {'c', 16, TROUPE_C128}, {'V', 2, TROUPE_BF16},
     };
     if (kind == 'U' || kind == 'S') return TROUPE_STRING;
     for (size_t i = 0; i < TP_COUNT(kinds); i++) {
@@ -254,16 +254,42 @@ troupe_status tp_npy_parse_head(struct tp_npy_head *out, const char *text, size_
     return TROUPE_OK;
 }
 
+bool tp_npy_is_bytes(troupe_dtype dtype)
+{
+    const enum tp_dtype_kind kind = tp_dtype_kind(dtype);
+    const bool whole = kind == TP_KIND_SIGNED || kind == TP_KIND_UNSIGNED;
+    return kind == TP_KIND_SMALL || (whole && tp_dtype_bits(dtype) < 8);
+}
+
+/* NumPy's letter for an element type. Of a byte or less it has integers and bools alone: the
+ * other types are their bytes. */
+static char kind_of(troupe_dtype dtype)
+{
+    switch (tp_dtype_kind(dtype)) {
+    case TP_KIND_FLOAT:
+        return dtype == TROUPE_BF16 ? 'V' : 'f';
+    case TP_KIND_SIGNED:
+        return 'i';
+    case TP_KIND_SMALL:
+    case TP_KIND_UNSIGNED:
+        return 'u';
+    case TP_KIND_BOOL:
+        return 'b';
+    case TP_KIND_COMPLEX:
+        return 'c';
+    case TP_KIND_STRING:
+        return 'U';
+    case TP_KIND_NONE:
+        break;
+    }
+    return '?';
+}
+
 static void put_descr(const struct tp_type *type, size_t cell, char out[32])
 {
-    static const char kinds[] = {
-        [TROUPE_F32] = 'f',  [TROUPE_F64] = 'f',    [TROUPE_F16] = 'f', [TROUPE_BF16] = 'V',
-        [TROUPE_I8] = 'i',   [TROUPE_I16] = 'i',    [TROUPE_I32] = 'i', [TROUPE_I64] = 'i',
-        [TROUPE_U8] = 'u',   [TROUPE_U16] = 'u',    [TROUPE_U32] = 'u', [TROUPE_U64] = 'u',
-        [TROUPE_BOOL] = 'b', [TROUPE_STRING] = 'U',
-    };
     const size_t size = type->dtype == TROUPE_STRING ? cell / 4 : cell;
-    snprintf(out, 32, "%c%c%zu", size == 1 && cell == 1 ? '|' : '<', kinds[type->dtype], size);
+    const char order = size == 1 && cell == 1 ? '|' : '<';
+    snprintf(out, 32, "%c%c%zu", order, kind_of(type->dtype), size);
 }
 
 /* "(2, 3)", "(2,)", "()". */

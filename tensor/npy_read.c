@@ -178,7 +178,7 @@ static troupe_status check_codes(const char *cells, size_t n, size_t start, trou
 static troupe_status read_raw(struct file *file, const struct tp_npy_head *head, char *to,
                               size_t size, troupe_error *err)
 {
-    const size_t unit = head->wide ? 4 : head->cell, start = file->at;
+    const size_t unit = head->wide ? 4 : tp_dtype_unit(head->type.dtype), start = file->at;
     const bool bytes = head->type.dtype == TROUPE_STRING && !head->wide;
     TP_TRY(read_bytes(file, to, size, err));
     if (head->big_endian != tp_npy_host_big() && !bytes) tp_npy_swap(to, size / unit, unit);

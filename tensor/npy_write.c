@@ -118,7 +118,8 @@ static troupe_status put_cells(struct tp_outfile *file, const troupe_tensor *ten
     }
     const size_t size = tensor->count * cell;
     if (size == 0) return TROUPE_OK; /* the header says all */
-    if (tp_npy_host_big()) return put_swapped(file, tensor->data, size, cell, err);
+    const size_t unit = tp_dtype_unit(tensor->type.dtype);
+    if (tp_npy_host_big()) return put_swapped(file, tensor->data, size, unit, err);
     return tp_outfile_put(file, tensor->data, size, err);
 }
 

@@ -19,6 +19,7 @@
 
 #define MAX_DIGITS   800 /* more than the 768 that can decide how a double is rounded */
 #define MAX_EXPONENT 100000
+#define PART_TEXT    32 /* room for every number but complex ones */
 #define QUOTED       40 /* bytes of a bad number that a message repeats */
 
 /* 0.DIGITS times ten to the power of `exponent`; the first digit is not 0 unless it is the
@@ -45,15 +46,11 @@ static struct format format_of(troupe_dtype dtype)
         return (struct format){5, 3, 0x1p-14};
     case TROUPE_BF16:
         return (struct format){4, 2, 0x1p-126};
-    default:
+    case TROUPE_F32:
         return (struct format){9, 6, 0x1p-126};
+    default: /* of a byte or less: four bits of fraction at most, with the first */
+        return (struct format){3, 1, 0};
     }
-}
-
-static bool is_float(troupe_dtype dtype)
-{
-    return dtype == TROUPE_F32 || dtype == TROUPE_F64 || dtype == TROUPE_F16 ||
-           dtype == TROUPE_BF16;
 }
 
 static bool is_digit(char c)
@@ -73,19 +70,29 @@ static double load_float(troupe_dtype dtype, const void *element)
     case TROUPE_F32:
         memcpy(&single, element, sizeof(single));
         return single;
-    default:
+    case TROUPE_F16:
         memcpy(&half, element, sizeof(half));
-        return dtype == TROUPE_F16 ? tp_f16_to_f32(half) : tp_bf16_to_f32(half);
+        return tp_f16_to_f32(half);
+    case TROUPE_BF16:
+        memcpy(&half, element, sizeof(half));
+        return tp_bf16_to_f32(half);
+    default:
+        return tp_small_to_f32(dtype, *(const uint8_t *)element);
     }
 }
 
-static void store_half(troupe_dtype dtype, double value, void *element)
+/* Of 16 bits and fewer. */
+static void store_short(troupe_dtype dtype, double value, void *element)
 {
+    if (tp_dtype_kind(dtype) == TP_KIND_SMALL) {
+        *(uint8_t *)element = tp_f64_to_small(dtype, value, false);
+        return;
+    }
     const uint16_t half = dtype == TROUPE_F16 ? tp_f64_to_f16(value) : tp_f64_to_bf16(value);
     memcpy(element, &half, sizeof(half));
 }
 
-/* The float nearest to a decimal. Half of a double's digits more than a 16-bit float has decide
+/* The float nearest to a decimal. Half of a double's digits more than a short float has decide
  * its rounding, so going there by way of a double errs only for a text within 2^-53 of a tie.
  */
 static void store_decimal(troupe_dtype dtype, const struct decimal *d, void *element)
@@ -102,7 +109,7 @@ static void store_decimal(troupe_dtype dtype, const struct decimal *d, void *ele
     if (dtype == TROUPE_F64) {
         memcpy(element, &value, sizeof(value));
     } else {
-        store_half(dtype, value, element);
+        store_short(dtype, value, element);
     }
 }
 
@@ -136,35 +143,34 @@ static void find_shortest(troupe_dtype dtype, const void *element, struct decima
 }
 
 /* 0.0012, 12, 1200, 1.2e30: without an exponent where that takes few zeros. */
-static size_t lay_out(const struct decimal *d, char text[TP_NUMBER_TEXT])
+static size_t lay_out(const struct decimal *d, char text[PART_TEXT])
 {
     const char *sign = d->negative ? "-" : "";
     const int point = (int)d->exponent;
     int n;
     if (point <= -4 || point > 17) {
-        n = snprintf(text, TP_NUMBER_TEXT, "%s%c%s%.*se%d", sign, d->digits[0],
-                     d->n > 1 ? "." : "", d->n - 1, d->digits + 1, point - 1);
+        n = snprintf(text, PART_TEXT, "%s%c%s%.*se%d", sign, d->digits[0], d->n > 1 ? "." : "",
+                     d->n - 1, d->digits + 1, point - 1);
     } else if (point <= 0) {
-        n = snprintf(text, TP_NUMBER_TEXT, "%s0.%.*s%.*s", sign, -point, "000", d->n,
-                     d->digits);
+        n = snprintf(text, PART_TEXT, "%s0.%.*s%.*s", sign, -point, "000", d->n, d->digits);
     } else if (point >= d->n) {
-        n = snprintf(text, TP_NUMBER_TEXT, "%s%.*s%.*s", sign, d->n, d->digits, point - d->n,
+        n = snprintf(text, PART_TEXT, "%s%.*s%.*s", sign, d->n, d->digits, point - d->n,
                      "0000000000000000");
     } else {
-        n = snprintf(text, TP_NUMBER_TEXT, "%s%.*s.%.*s", sign, point, d->digits, d->n - point,
+        n = snprintf(text, PART_TEXT, "%s%.*s.%.*s", sign, point, d->digits, d->n - point,
                      d->digits + point);
     }
     return (size_t)n;
 }
 
-static size_t put_word(const char *word, char text[TP_NUMBER_TEXT])
+static size_t put_word(const char *word, char text[PART_TEXT])
 {
     const size_t size = strlen(word);
     memcpy(text, word, size + 1);
     return size;
 }
 
-static size_t show_float(troupe_dtype dtype, const void *element, char text[TP_NUMBER_TEXT])
+static size_t show_float(troupe_dtype dtype, const void *element, char text[PART_TEXT])
 {
     struct decimal d;
     const double value = load_float(dtype, element);
@@ -177,8 +183,7 @@ static size_t show_float(troupe_dtype dtype, const void *element, char text[TP_N
 
 static bool is_signed(troupe_dtype dtype)
 {
-    return dtype == TROUPE_I8 || dtype == TROUPE_I16 || dtype == TROUPE_I32 ||
-           dtype == TROUPE_I64;
+    return tp_dtype_kind(dtype) == TP_KIND_SIGNED;
 }
 
 /* Any integer, sign-extended to 64 bits. */
@@ -219,14 +224,44 @@ static void store_int(troupe_dtype dtype, uint64_t value, void *element)
     memcpy(element, from, size);
 }
 
+static troupe_dtype part_of(troupe_dtype dtype)
+{
+    return dtype == TROUPE_C64 ? TROUPE_F32 : TROUPE_F64;
+}
+
+/* "(1.5,-2)". */
+static size_t show_complex(troupe_dtype dtype, const char *element, char text[TP_NUMBER_TEXT])
+{
+    const troupe_dtype part = part_of(dtype);
+    size_t n = 0;
+    text[n++] = '(';
+    n += show_float(part, element, text + n);
+    text[n++] = ',';
+    n += show_float(part, element + troupe_dtype_size(part), text + n);
+    text[n++] = ')';
+    text[n] = 0;
+    return n;
+}
+
 size_t tp_number_show(troupe_dtype dtype, const void *element, char text[TP_NUMBER_TEXT])
 {
-    if (is_float(dtype)) return show_float(dtype, element, text);
-    const uint64_t value = load_int(dtype, element);
-    if (dtype == TROUPE_BOOL) return put_word(value ? "true" : "false", text);
-    if (is_signed(dtype))
-        return (size_t)snprintf(text, TP_NUMBER_TEXT, "%" PRId64, (int64_t)value);
-    return (size_t)snprintf(text, TP_NUMBER_TEXT, "%" PRIu64, value);
+    switch (tp_dtype_kind(dtype)) {
+    case TP_KIND_FLOAT:
+    case TP_KIND_SMALL:
+        return show_float(dtype, element, text);
+    case TP_KIND_COMPLEX:
+        return show_complex(dtype, element, text);
+    case TP_KIND_SIGNED:
+        return (size_t)snprintf(text, PART_TEXT, "%" PRId64, (int64_t)load_int(dtype, element));
+    case TP_KIND_UNSIGNED:
+        return (size_t)snprintf(text, PART_TEXT, "%" PRIu64, load_int(dtype, element));
+    case TP_KIND_BOOL:
+        return put_word(load_int(dtype, element) ? "true" : "false", text);
+    case TP_KIND_STRING:
+    case TP_KIND_NONE:
+        break;
+    }
+    return put_word("", text);
 }
 
 static bool in_word(char c)
@@ -329,21 +364,32 @@ static void store_special(troupe_dtype dtype, double value, void *element)
     } else if (dtype == TROUPE_F64) {
         memcpy(element, &value, sizeof(value));
     } else {
-        store_half(dtype, value, element);
+        store_short(dtype, value, element);
     }
+}
+
+/* Small floats lack infinity, some of them NaN too. */
+static bool has_special(troupe_dtype dtype, double value)
+{
+    if (tp_dtype_kind(dtype) != TP_KIND_SMALL) return true;
+    const double back = tp_small_to_f32(dtype, tp_f64_to_small(dtype, value, false));
+    return isnan(value) ? isnan(back) : back == value;
 }
 
 static bool parse_special(troupe_dtype dtype, const char **text, void *element)
 {
+    const char *at = *text;
     double value = INFINITY;
-    if (take_word(text, "nan")) {
+    if (take_word(&at, "nan")) {
         value = NAN;
-    } else if (take_word(text, "-inf")) {
+    } else if (take_word(&at, "-inf")) {
         value = -INFINITY;
-    } else if (!take_word(text, "inf") && !take_word(text, "+inf")) {
+    } else if (!take_word(&at, "inf") && !take_word(&at, "+inf")) {
         return false;
     }
+    if (!has_special(dtype, value)) return false;
     store_special(dtype, value, element);
+    *text = at;
     return true;
 }
 
@@ -357,7 +403,8 @@ static troupe_status parse_float(troupe_dtype dtype, const char **text, void *el
     if (!scan_decimal(&at, &d))
         return fail_number(dtype, *text, "is not a number of type", err);
     store_decimal(dtype, &d, stored);
-    if (isinf(load_float(dtype, stored))) return fail_number(dtype, *text, "does not fit", err);
+    if (!isfinite(load_float(dtype, stored)))
+        return fail_number(dtype, *text, "does not fit", err);
     memcpy(element, stored, troupe_dtype_size(dtype));
     *text = at;
     return TROUPE_OK;
@@ -384,7 +431,7 @@ static bool scan_magnitude(const char **text, uint64_t *out, bool *fits)
 
 static bool magnitude_fits(troupe_dtype dtype, bool negative, uint64_t value)
 {
-    const unsigned bits = (unsigned)troupe_dtype_size(dtype) * 8;
+    const unsigned bits = tp_dtype_bits(dtype);
     if (!is_signed(dtype)) return negative ? value == 0 : bits == 64 || value >> bits == 0;
     const uint64_t limit = (uint64_t)1 << (bits - 1);
     return negative ? value <= limit : value < limit;
@@ -419,10 +466,53 @@ static troupe_status parse_bool(const char **text, void *element, troupe_error *
     return TROUPE_OK;
 }
 
+static bool take_mark(const char **text, char mark)
+{
+    *text += strspn(*text, " \t\r\n");
+    if (**text != mark) return false;
+    ++*text;
+    return true;
+}
+
+static troupe_status parse_complex(troupe_dtype dtype, const char **text, void *element,
+                                   troupe_error *err)
+{
+    const troupe_dtype part = part_of(dtype);
+    const size_t size = troupe_dtype_size(part);
+    static const char marks[] = "(,)";
+    char stored[16];
+    const char *at = *text;
+    for (size_t i = 0; i < 3; i++) {
+        if (!take_mark(&at, marks[i]))
+            return fail_number(dtype, *text, "is not (real,imaginary), so no", err);
+        if (i < 2) at += strspn(at, " \t\r\n");
+        const troupe_status status =
+            i < 2 ? parse_float(part, &at, stored + i * size, err) : TROUPE_OK;
+        if (status < 0) *text = at;
+        TP_TRY(status);
+    }
+    memcpy(element, stored, 2 * size);
+    *text = at;
+    return TROUPE_OK;
+}
+
 troupe_status tp_number_parse(troupe_dtype dtype, const char **text, void *element,
                               troupe_error *err)
 {
-    if (is_float(dtype)) return parse_float(dtype, text, element, err);
-    if (dtype == TROUPE_BOOL) return parse_bool(text, element, err);
-    return parse_int(dtype, text, element, err);
+    switch (tp_dtype_kind(dtype)) {
+    case TP_KIND_FLOAT:
+    case TP_KIND_SMALL:
+        return parse_float(dtype, text, element, err);
+    case TP_KIND_COMPLEX:
+        return parse_complex(dtype, text, element, err);
+    case TP_KIND_SIGNED:
+    case TP_KIND_UNSIGNED:
+        return parse_int(dtype, text, element, err);
+    case TP_KIND_BOOL:
+        return parse_bool(text, element, err);
+    case TP_KIND_STRING:
+    case TP_KIND_NONE:
+        break;
+    }
+    return tp_fail(err, TROUPE_INVALID, "%d is no type of numbers", (int)dtype);
 }

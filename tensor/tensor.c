@@ -19,33 +19,16 @@ static troupe_status make_type(struct tp_type *out, troupe_dtype dtype, int rank
     return tp_shape_make(&out->shape, rank, dims, err);
 }
 
-static size_t stride_of(troupe_dtype dtype)
-{
-    return dtype == TROUPE_STRING ? sizeof(struct tp_string) : troupe_dtype_size(dtype);
-}
-
 troupe_status tp_type_bytes(const struct tp_type *type, size_t *out, troupe_error *err)
 {
     size_t count, size;
     TP_TRY(tp_shape_count(&type->shape, &count, err));
-    if (__builtin_mul_overflow(count, stride_of(type->dtype), &size) || size > PTRDIFF_MAX) {
+    if (__builtin_mul_overflow(count, tp_element_size(type->dtype), &size) ||
+        size > PTRDIFF_MAX) {
         return tp_fail(err, TROUPE_INVALID, "%s has too many bytes", tp_type_text(type).text);
     }
     *out = size;
     return TROUPE_OK;
-}
-
-troupe_status tp_bools_check(const void *data, size_t n, troupe_error *err)
-{
-    const uint8_t *bytes = data;
-    uint8_t all = 0;
-    for (size_t i = 0; i < n; i++)
-        all |= bytes[i];
-    if (all <= 1) return TROUPE_OK;
-    size_t i = 0;
-    while (bytes[i] <= 1)
-        i++;
-    return tp_fail(err, TROUPE_INVALID, "bool element %zu is %d, not 0 or 1", i, bytes[i]);
 }
 
 troupe_status tp_tensor_over(troupe_tensor **out, const struct tp_type *type,
@@ -90,9 +73,7 @@ troupe_status troupe_tensor_new(troupe_tensor **out, troupe_dtype dtype, int ran
     struct tp_type type;
     troupe_tensor *tensor;
     TP_TRY(make_type(&type, dtype, rank, dims, err));
-    if (dtype == TROUPE_BOOL && data) {
-        TP_TRY(tp_bools_check(data, tp_shape_count_known(&type.shape), err));
-    }
+    if (data) TP_TRY(tp_elements_check(dtype, data, tp_shape_count_known(&type.shape), err));
     TP_TRY(tp_tensor_new_unset(&tensor, &type, err));
     if (data) {
         memcpy(tensor->data, data, troupe_tensor_size(tensor));
@@ -109,6 +90,18 @@ static void free_taken(struct tp_buffer *buffer)
     tp_free(buffer);
 }
 
+/* Memory that came from elsewhere holds elements of that type. */
+static troupe_status check_elements(const struct tp_type *type, const void *data,
+                                    troupe_error *err)
+{
+    const size_t align = tp_dtype_unit(type->dtype);
+    if ((uintptr_t)data % align != 0) {
+        return tp_fail(err, TROUPE_INVALID, "memory for %s is not aligned to %zu bytes",
+                       tp_type_text(type).text, align);
+    }
+    return tp_elements_check(type->dtype, data, tp_shape_count_known(&type->shape), err);
+}
+
 static troupe_status check_taken(const struct tp_type *type, size_t size, const void *data,
                                  troupe_error *err)
 {
@@ -118,12 +111,7 @@ static troupe_status check_taken(const struct tp_type *type, size_t size, const 
     if (!data && size > 0) {
         return tp_fail(err, TROUPE_INVALID, "%s over no memory", tp_type_text(type).text);
     }
-    const size_t align = troupe_dtype_size(type->dtype);
-    if ((uintptr_t)data % align != 0) {
-        return tp_fail(err, TROUPE_INVALID, "memory for %s is not aligned to %zu bytes",
-                       tp_type_text(type).text, align);
-    }
-    return type->dtype == TROUPE_BOOL ? tp_bools_check(data, size, err) : TROUPE_OK;
+    return check_elements(type, data, err);
 }
 
 /* A buffer around memory that is not freed with it yet. */
@@ -156,6 +144,15 @@ troupe_status troupe_tensor_take(troupe_tensor **out, troupe_dtype dtype, int ra
     return TROUPE_OK;
 }
 
+/* Another tensor over the same memory. */
+static troupe_status share(troupe_tensor **out, const troupe_tensor *tensor,
+                           const struct tp_type *type, troupe_error *err)
+{
+    struct tp_buffer *buffer = tp_buffer_retain(tensor->buffer);
+    const size_t offset = (size_t)((char *)tensor->data - (char *)buffer->data);
+    return tp_tensor_over(out, type, &buffer, offset, err);
+}
+
 troupe_status troupe_tensor_reshape(troupe_tensor **out, const troupe_tensor *tensor, int rank,
                                     const int64_t *dims, troupe_error *err)
 {
@@ -165,9 +162,23 @@ troupe_status troupe_tensor_reshape(troupe_tensor **out, const troupe_tensor *te
         return tp_fail(err, TROUPE_INVALID, "%s does not reshape to %s",
                        tp_type_text(&tensor->type).text, tp_shape_text(&type.shape).text);
     }
-    struct tp_buffer *buffer = tp_buffer_retain(tensor->buffer);
-    const size_t offset = (size_t)((char *)tensor->data - (char *)buffer->data);
-    return tp_tensor_over(out, &type, &buffer, offset, err);
+    return share(out, tensor, &type, err);
+}
+
+troupe_status troupe_tensor_retype(troupe_tensor **out, const troupe_tensor *tensor,
+                                   troupe_dtype dtype, troupe_error *err)
+{
+    struct tp_type type = tensor->type;
+    const char *name = troupe_dtype_name(dtype);
+    const size_t from = troupe_dtype_size(type.dtype), to = troupe_dtype_size(dtype);
+    if (from != to || to == 0) {
+        return tp_fail(err, TROUPE_INVALID,
+                       "the elements of %s have %zu bytes each, not the %zu of %s",
+                       tp_type_text(&type).text, from, to, name ? name : "an unknown type");
+    }
+    type.dtype = dtype;
+    TP_TRY(check_elements(&type, tensor->data, err));
+    return share(out, tensor, &type, err);
 }
 
 troupe_tensor *troupe_tensor_retain(const troupe_tensor *tensor)

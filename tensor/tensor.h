@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/ref.h"
+#include "tensor/dtype.h"
 #include "tensor/shape.h"
 #include "troupe/tensor.h"
 
@@ -90,21 +91,8 @@ troupe_status tp_strings_take(struct tp_strings *strings, const struct tp_shape 
                               troupe_tensor **out, troupe_error *err) TROUPE_MUST_CHECK;
 void tp_strings_fini(struct tp_strings *strings);
 
-/* INVALID, naming the element, unless each of the n bytes is 0 or 1. What makes a bool tensor
- * of bytes from outside asks this. */
-troupe_status tp_bools_check(const void *data, size_t n, troupe_error *err) TROUPE_MUST_CHECK;
-
 /* Elements of an integer tensor as int64 (i32 and i64 only): for shapes and axes. */
 int64_t tp_tensor_int(const troupe_tensor *tensor, size_t i);
-
-/* IEEE half and bfloat16, round to nearest even. */
-float tp_f16_to_f32(uint16_t bits);
-uint16_t tp_f32_to_f16(float value);
-float tp_bf16_to_f32(uint16_t bits);
-uint16_t tp_f32_to_bf16(float value);
-/* Rounded once, not by way of float. */
-uint16_t tp_f64_to_f16(double value);
-uint16_t tp_f64_to_bf16(double value);
 
 /* Read one value in text form, "f32[2] [1, 2]", from *text: *text moves behind it. Used by the
  * reader of functions. line/column are the caller's to work out: *text points at the offending

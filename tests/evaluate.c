@@ -4,6 +4,8 @@
  */
 #include "tests/evaluate.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/fail.h"
 #include "graph/arena.h"
@@ -16,6 +18,7 @@ struct run {
     struct tp_view *views;   /* per value */
     struct tp_arena *arena;
     size_t *ran;
+    struct tp_room room;
 };
 
 static void run_fini(struct run *run)
@@ -98,15 +101,28 @@ static bool all_known(const struct tp_infer *infer)
 }
 
 /* Tensors of strings have room for their texts behind their elements. */
-static troupe_status make_result(const struct tp_type *type, troupe_tensor **out,
+static troupe_status make_result(const struct tp_type *type, size_t room, troupe_tensor **out,
                                  troupe_error *err)
 {
     struct tp_buffer *buffer;
     size_t size;
     if (type->dtype != TROUPE_STRING) return tp_tensor_new_unset(out, type, err);
     TP_TRY(tp_type_bytes(type, &size, err));
-    TP_TRY(tp_buffer_new(&buffer, size + TP_STRING_ROOM, err));
+    TP_TRY(tp_buffer_new(&buffer, size + room, err));
     return tp_tensor_over(out, type, &buffer, 0, err);
+}
+
+static troupe_status make_room(struct tp_room *room, const struct tp_launch *launch,
+                               size_t result, size_t size, troupe_error *err)
+{
+    struct run *run = tp_container_of(room, struct run, room);
+    const uint32_t value = launch->results[result];
+    troupe_tensor *larger, *old = run->tensors[value];
+    TP_TRY(make_result(&old->type, size, &larger, err));
+    memcpy(larger->data, old->data, old->count * sizeof(struct tp_string));
+    set_value(run, value, larger);
+    troupe_tensor_release(&old);
+    return TROUPE_OK;
 }
 
 static troupe_status make_results(struct run *run, const struct tp_node *node,
@@ -115,7 +131,7 @@ static troupe_status make_results(struct run *run, const struct tp_node *node,
     for (uint32_t i = 0; i < node->n_results; i++) {
         troupe_tensor *tensor;
         if (node->results[i] == TP_NO_VALUE) continue;
-        TP_TRY(make_result(&infer->results[i], &tensor, err));
+        TP_TRY(make_result(&infer->results[i], TP_STRING_ROOM, &tensor, err));
         set_value(run, node->results[i], tensor);
     }
     return TROUPE_OK;
@@ -134,6 +150,7 @@ static troupe_status launch(struct run *run, const struct tp_node *node,
                                        .n_results = node->n_results,
                                        .state = prepare->state,
                                        .workspace = workspace,
+                                       .room = &run->room,
                                        .attrs = node->attrs,
                                        .n_attrs = node->n_attrs,
                                        .node = node->name,
@@ -194,7 +211,8 @@ static troupe_status start(struct run *run, const troupe_tensor *const *args, si
 troupe_status evaluate(const struct tp_function *function, const troupe_tensor *const *args,
                        size_t n, troupe_tensor **results, size_t *ran, troupe_error *err)
 {
-    TP_OWNED(run_fini) struct run run = {.function = function, .ran = ran};
+    TP_OWNED(run_fini)
+    struct run run = {.function = function, .ran = ran, .room = {.make = make_room}};
     *ran = 0;
     TP_TRY(start(&run, args, n, err));
     for (uint32_t i = 0; i < function->n_nodes; i++) {

@@ -77,9 +77,12 @@ static void print_frames(void)
                troupe_dtype_size((troupe_dtype)i));
     printf(
         "\n"
-        "A `bool` is one byte, 0 or 1; `f16` and `bf16` are their 16 bits. The frame of a "
-        "`string` tensor has first\nthe size of each text in 8 bytes, then the texts, one "
-        "after the other.\n\n"
+        "A `bool` is one byte, 0 or 1; `f16`, `bf16` and the `f8` types are their bits. "
+        "Complex "
+        "numbers have the\nreal part first. Elements of 4 and 2 bits take a byte each, the "
+        "upper bits zero, or the sign's in `i4` and\n`i2`; a byte that is no element is "
+        "refused. The frame of a `string` tensor has first the size of each text\nin 8 bytes, "
+        "then the texts, one after the other.\n\n"
         "A tensor has at most %d dimensions. It need not lie at any alignment; what lies at a "
         "multiple of %d bytes\nis used where it is.\n\n",
         TROUPE_MAX_RANK, TP_ALIGN);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "graph/op.h"
+#include "tensor/dtype.h"
 
 /* Sets of element types that have a name. */
 static const struct {
@@ -14,7 +15,9 @@ static const struct {
 } sets[] = {
     {TP_ANY, "any"},
     {TP_FIXED, "any but string"},
+    {TP_NUMBERS | TP_COMPLEX, "numbers, complex ones too"},
     {TP_NUMBERS, "numbers"},
+    {TP_COMPLEX, "complex"},
     {TP_FLOATS, "floats"},
     {TP_INTS, "integers"},
     {TP_SIGNED, "signed integers"},
@@ -29,7 +32,7 @@ static void show_set(uint32_t types, const char **between)
         types &= ~sets[i].types;
         *between = ", ";
     }
-    for (int t = 1; t <= TROUPE_STRING; t++) {
+    for (int t = 1; t < TP_DTYPES; t++) {
         if (!(types >> t & 1)) continue;
         printf("%s%s", *between, troupe_dtype_name((troupe_dtype)t));
         *between = ", ";
@@ -80,7 +83,7 @@ int main(void)
         n++;
     printf(
         "# Operators\n\n"
-        "Names and meanings are ONNX's, as of operator set 18, but for `Assert`, `DeviceName` "
+        "Names and meanings are ONNX's, as of operator set 19, but for `Assert`, `DeviceName` "
         "and\n`Print`. Models of older sets are rewritten to these when they are read. Ports "
         "with the same T\nhave the same element type. Values of 16 bits are computed in f32. "
         "NaN stays NaN.\n\n"

@@ -33,6 +33,15 @@ static troupe_tensor *random_strings(int rank, const int64_t *dims, size_t n, st
     return out;
 }
 
+/* One that any element of the type may have. */
+static uint8_t random_byte(struct dice *dice, troupe_dtype dtype)
+{
+    const unsigned bits = tp_dtype_bits(dtype);
+    if (bits >= 8) return (uint8_t)dice_next(dice);
+    const unsigned sign = tp_dtype_kind(dtype) == TP_KIND_SIGNED ? 1u << (bits - 1) : 0;
+    return (uint8_t)(dice_below(dice, 1u << bits) - sign);
+}
+
 troupe_tensor *random_tensor(struct dice *dice, troupe_dtype dtype)
 {
     troupe_error err;
@@ -45,7 +54,7 @@ troupe_tensor *random_tensor(struct dice *dice, troupe_dtype dtype)
         n *= (size_t)dims[i];
     if (dtype == TROUPE_STRING) return random_strings(rank, dims, n, dice);
     for (size_t i = 0; i < sizeof bytes; i++)
-        bytes[i] = (uint8_t)(dtype == TROUPE_BOOL ? dice_below(dice, 2) : dice_next(dice));
+        bytes[i] = random_byte(dice, dtype);
     ck_ok(troupe_tensor_new(&out, dtype, rank, dims, bytes, &err));
     return out;
 }
@@ -89,7 +98,7 @@ static void random_field(struct dice *dice, enum tp_field_type type, void *field
     case TP_FIELD_TENSOR:
         if (dice_below(dice, 8))
             *(troupe_tensor **)field =
-                random_tensor(dice, (troupe_dtype)(1 + dice_below(dice, TROUPE_STRING)));
+                random_tensor(dice, (troupe_dtype)(1 + dice_below(dice, TP_DTYPES - 1)));
         break;
     case TP_FIELD_ERROR:
         if (dice_below(dice, 4)) *(troupe_error **)field = random_error(dice);

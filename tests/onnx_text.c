@@ -79,11 +79,16 @@ static void malformed(const char *what)
 /* ONNX's number of a type, and ours; the text moves behind it. */
 static int type_of(const char **text, troupe_dtype *dtype)
 {
-    static const int numbers[] = {
-        [TROUPE_F32] = 1,  [TROUPE_U8] = 2,   [TROUPE_I8] = 3,   [TROUPE_U16] = 4,
-        [TROUPE_I16] = 5,  [TROUPE_I32] = 6,  [TROUPE_I64] = 7,  [TROUPE_STRING] = 8,
-        [TROUPE_BOOL] = 9, [TROUPE_F16] = 10, [TROUPE_F64] = 11, [TROUPE_U32] = 12,
-        [TROUPE_U64] = 13, [TROUPE_BF16] = 16};
+    static const int numbers[TP_DTYPES] = {
+        [TROUPE_F32] = 1,     [TROUPE_U8] = 2,          [TROUPE_I8] = 3,
+        [TROUPE_U16] = 4,     [TROUPE_I16] = 5,         [TROUPE_I32] = 6,
+        [TROUPE_I64] = 7,     [TROUPE_STRING] = 8,      [TROUPE_BOOL] = 9,
+        [TROUPE_F16] = 10,    [TROUPE_F64] = 11,        [TROUPE_U32] = 12,
+        [TROUPE_U64] = 13,    [TROUPE_C64] = 14,        [TROUPE_C128] = 15,
+        [TROUPE_BF16] = 16,   [TROUPE_F8E4M3FN] = 17,   [TROUPE_F8E4M3FNUZ] = 18,
+        [TROUPE_F8E5M2] = 19, [TROUPE_F8E5M2FNUZ] = 20, [TROUPE_U4] = 21,
+        [TROUPE_I4] = 22,     [TROUPE_F4E2M1] = 23,     [TROUPE_F8E8M0] = 24,
+        [TROUPE_U2] = 25,     [TROUPE_I2] = 26};
     char name[16];
     const size_t n = strcspn(*text, "[{");
     if (n >= sizeof(name)) malformed(*text);

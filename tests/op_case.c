@@ -10,105 +10,6 @@
 
 #include "tests/test.h"
 
-/* --- random values ------------------------------------------------------------------ */
-static uint64_t next(uint64_t *seed) /* splitmix64 */
-{
-    uint64_t z = *seed += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
-static void put(troupe_dtype dtype, void *data, size_t i, double value)
-{
-    switch (dtype) {
-    case TROUPE_F32:
-        ((float *)data)[i] = (float)value;
-        break;
-    case TROUPE_F64:
-        ((double *)data)[i] = value;
-        break;
-    case TROUPE_F16:
-        ((uint16_t *)data)[i] = tp_f64_to_f16(value);
-        break;
-    case TROUPE_BF16:
-        ((uint16_t *)data)[i] = tp_f64_to_bf16(value);
-        break;
-    case TROUPE_I8:
-        ((int8_t *)data)[i] = (int8_t)value;
-        break;
-    case TROUPE_I16:
-        ((int16_t *)data)[i] = (int16_t)value;
-        break;
-    case TROUPE_I32:
-        ((int32_t *)data)[i] = (int32_t)value;
-        break;
-    case TROUPE_I64:
-        ((int64_t *)data)[i] = (int64_t)value;
-        break;
-    case TROUPE_U16:
-        ((uint16_t *)data)[i] = (uint16_t)value;
-        break;
-    case TROUPE_U32:
-        ((uint32_t *)data)[i] = (uint32_t)value;
-        break;
-    case TROUPE_U64:
-        ((uint64_t *)data)[i] = (uint64_t)value;
-        break;
-    default:
-        ((uint8_t *)data)[i] = (uint8_t)value;
-        break;
-    }
-}
-
-double op_case_at(const troupe_tensor *tensor, size_t i)
-{
-    const void *data = tensor->data;
-    switch (tensor->type.dtype) {
-    case TROUPE_F32:
-        return (double)((const float *)data)[i];
-    case TROUPE_F64:
-        return ((const double *)data)[i];
-    case TROUPE_F16:
-        return (double)tp_f16_to_f32(((const uint16_t *)data)[i]);
-    case TROUPE_BF16:
-        return (double)tp_bf16_to_f32(((const uint16_t *)data)[i]);
-    case TROUPE_I8:
-        return ((const int8_t *)data)[i];
-    case TROUPE_I16:
-        return ((const int16_t *)data)[i];
-    case TROUPE_I32:
-        return ((const int32_t *)data)[i];
-    case TROUPE_I64:
-        return (double)((const int64_t *)data)[i];
-    case TROUPE_U16:
-        return ((const uint16_t *)data)[i];
-    case TROUPE_U32:
-        return ((const uint32_t *)data)[i];
-    case TROUPE_U64:
-        return (double)((const uint64_t *)data)[i];
-    default:
-        return ((const uint8_t *)data)[i];
-    }
-}
-
-static bool is_float(troupe_dtype dtype)
-{
-    return TP_FLOATS >> dtype & 1;
-}
-
-static void fill(troupe_tensor *tensor, uint64_t *seed)
-{
-    const troupe_dtype dtype = tensor->type.dtype;
-    for (size_t i = 0; i < tensor->count; i++) {
-        const double unit = (double)(next(seed) >> 11) / 9007199254740992.0;
-        const double value = is_float(dtype)        ? unit * 4 - 2
-                             : dtype == TROUPE_BOOL ? unit < 0.5
-                                                    : floor(unit * 10);
-        put(dtype, tp_tensor_write(tensor), i, value);
-    }
-}
-
 /* --- reading a sample --------------------------------------------------------------- */
 /* The next word: up to a blank outside brackets and quotes. False at the end. */
 static bool next_word(const char **text, char *word, size_t size)
@@ -158,9 +59,13 @@ static bool read_input(struct op_case *c, char *word, troupe_dtype dtype, uint64
     if (dtype != TROUPE_DTYPE_NONE && port && port->same && port->same == first->same)
         type.dtype = dtype;
     troupe_error err;
+    if (!value && type.dtype == TROUPE_STRING) {
+        case_ok(op_value_texts(&c->inputs[i], &type.shape, seed, &err));
+        return true;
+    }
     if (!value) {
         case_ok(tp_tensor_new_unset(&c->inputs[i], &type, &err));
-        fill(c->inputs[i], seed);
+        op_value_fill(c->inputs[i], seed);
         return true;
     }
     const char *text = value + 1;
@@ -284,8 +189,8 @@ bool op_case_widen(struct op_case *c, const struct op_case *from)
         if (!c->inputs[i]) continue;
         if (port->same && port->same == first->same) {
             for (size_t j = 0; j < c->inputs[i]->count; j++)
-                put(TROUPE_F64, tp_tensor_write(c->inputs[i]), j,
-                    op_case_at(from->inputs[i], j));
+                op_value_put(TROUPE_F64, tp_tensor_write(c->inputs[i]), j,
+                             op_case_at(from->inputs[i], j));
         } else {
             troupe_tensor_release(&c->inputs[i]);
             c->inputs[i] = troupe_tensor_retain(from->inputs[i]);
@@ -360,14 +265,14 @@ struct place {
     char *block, *data;
 };
 
-static struct place take_place(const struct tp_type *type, size_t offset)
+/* `extra`: bytes behind the elements. */
+static struct place take_place(const struct tp_type *type, size_t offset, size_t extra)
 {
     size_t size;
     troupe_error err;
     case_ok(tp_type_bytes(type, &size, &err));
-    const size_t element = troupe_dtype_size(type->dtype);
+    const size_t element = tp_element_size(type->dtype);
     const size_t room = size + offset * element;
-    const size_t extra = type->dtype == TROUPE_STRING ? TP_STRING_ROOM : 0;
     struct place p = {.block = aligned_alloc(64, ((room + extra + 63) / 64 + 1) * 64)};
     case_must(p.block != NULL, "no memory");
     memset(p.block, 0x5a, room + extra);
@@ -381,26 +286,49 @@ struct launch {
     struct tp_view values[2 * CASE_PORTS];
     uint32_t inputs[CASE_PORTS], results[CASE_PORTS];
     void *workspace;
+    struct tp_room room;
 };
+
+/* The result goes to another place, so that who keeps the old one is found out. */
+static troupe_status make_room(struct tp_room *room, const struct tp_launch *seen,
+                               size_t result, size_t size, troupe_error *err)
+{
+    struct launch *l = tp_container_of(room, struct launch, room);
+    const uint32_t at = seen->results[result];
+    struct tp_view *view = &l->values[at];
+    size_t elements;
+    TP_TRY(tp_type_bytes(view->type, &elements, err));
+    struct place larger = take_place(view->type, 0, size);
+    memcpy(larger.data, view->data, elements);
+    memset(view->data, 0x5a, elements);
+    free(l->places[at].block);
+    l->places[at] = larger;
+    view->data = larger.data;
+    return TROUPE_OK;
+}
 
 static void place_values(struct launch *l, const struct op_case *c, const struct op_way *way)
 {
     memset(l, 0, sizeof(*l));
+    l->room.make = make_room;
     for (size_t i = 0; i < c->n_inputs; i++) {
         l->inputs[i] = c->inputs[i] ? (uint32_t)i : TP_NO_VALUE;
         if (!c->inputs[i]) continue;
         size_t size;
         troupe_error err;
         case_ok(tp_type_bytes(&c->inputs[i]->type, &size, &err));
-        if (c->inputs[i]->type.dtype == TROUPE_STRING) size = c->inputs[i]->buffer->size;
-        l->places[i] = take_place(&c->inputs[i]->type, way->offset);
+        const bool texts = c->inputs[i]->type.dtype == TROUPE_STRING;
+        const size_t extra = texts ? c->inputs[i]->buffer->size - size : 0;
+        size += extra;
+        l->places[i] = take_place(&c->inputs[i]->type, way->offset, extra);
         memcpy(l->places[i].data, c->inputs[i]->data, size);
         l->values[i] = (struct tp_view){l->places[i].data, &c->inputs[i]->type};
     }
     for (size_t i = 0; i < c->n_results; i++) {
         const size_t at = CASE_PORTS + i;
         l->results[i] = (uint32_t)at;
-        l->places[at] = take_place(&c->types[i], way->offset);
+        l->places[at] = take_place(&c->types[i], way->offset,
+                                   c->types[i].dtype == TROUPE_STRING ? TP_STRING_ROOM : 0);
         l->values[at] = (struct tp_view){l->places[at].data, &c->types[i]};
     }
     if (way->alias >= 0 && c->n_results > 0)
@@ -417,17 +345,17 @@ static void free_values(struct launch *l)
 static void keep_strings(troupe_tensor **out, const struct tp_type *type, const void *data)
 {
     const struct tp_string *strings = data;
-    const char *texts[16];
-    size_t sizes[16];
+    TP_OWNED(tp_strings_fini) struct tp_strings kept = {0};
     troupe_error err;
     const size_t n = tp_shape_count_known(&type->shape);
-    for (size_t i = 0; i < n && i < TP_COUNT(texts); i++) {
-        texts[i] = (const char *)data + strings[i].at;
-        sizes[i] = strings[i].size;
+    case_ok(tp_strings_init(&kept, n, &err));
+    for (size_t i = 0; i < n; i++) {
+        const char *text = (const char *)data + strings[i].at;
+        case_must(text[strings[i].size] == 0, "text %zu has no zero byte behind it", i);
+        tp_text_add_bytes(&kept.bytes, text, strings[i].size);
+        case_ok(tp_strings_end(&kept, &err));
     }
-    if (n <= TP_COUNT(texts))
-        case_ok(troupe_tensor_new_strings(out, type->shape.rank, type->shape.dims, texts, sizes,
-                                          &err));
+    case_ok(tp_strings_take(&kept, &type->shape, out, &err));
 }
 
 /* What a kernel left behind, as tensors. */
@@ -466,6 +394,7 @@ static troupe_status launch(struct op_case *c, const struct op_way *way,
         .n_results = (uint32_t)c->n_results,
         .state = prepared->state,
         .workspace = l.workspace,
+        .room = &l.room,
         .team = way->team,
         .attrs = c->attrs,
         .n_attrs = c->n_attrs,
@@ -529,7 +458,7 @@ bool op_case_same(const troupe_tensor *a, const troupe_tensor *b)
     if (troupe_tensor_equal(a, b)) return true;
     if (a->type.dtype != b->type.dtype || !tp_shape_equal(&a->type.shape, &b->type.shape))
         return false;
-    if (!is_float(a->type.dtype)) return false;
+    if (!op_value_is_float(a->type.dtype)) return false;
     const size_t size = troupe_dtype_size(a->type.dtype);
     for (size_t i = 0; i < a->count; i++) {
         const char *x = (const char *)a->data + i * size, *y = (const char *)b->data + i * size;
@@ -543,8 +472,10 @@ static double precision(troupe_dtype dtype)
 {
     switch (dtype) {
     case TROUPE_F64:
+    case TROUPE_C128:
         return 1e-9; /* samples have nine digits */
     case TROUPE_F32:
+    case TROUPE_C64:
         return 1e-6;
     case TROUPE_F16:
         return 1e-3;
@@ -565,18 +496,29 @@ static bool close_to(double x, double y, double tolerance)
 /* What a value of a wider type must be in this one; NaN stands for anything in integers. */
 static double narrowed(troupe_dtype dtype, double value)
 {
-    static const double least[TROUPE_STRING] = {[TROUPE_I8] = -128,
-                                                [TROUPE_I16] = -32768,
-                                                [TROUPE_I32] = -2147483648.0,
-                                                [TROUPE_I64] = -9e15};
-    static const double most[TROUPE_STRING] = {
-        [TROUPE_I8] = 127,           [TROUPE_I16] = 32767, [TROUPE_I32] = 2147483647.0,
-        [TROUPE_I64] = 9e15,         [TROUPE_U8] = 255,    [TROUPE_U16] = 65535,
-        [TROUPE_U32] = 4294967295.0, [TROUPE_U64] = 9e15,  [TROUPE_BOOL] = 1};
-    if (dtype == TROUPE_F64) return value;
-    if (dtype == TROUPE_F32) return (double)(float)value;
+    static const double least[TP_DTYPES] = {
+        [TROUPE_I8] = -128,   [TROUPE_I16] = -32768, [TROUPE_I32] = -2147483648.0,
+        [TROUPE_I64] = -9e15, [TROUPE_I4] = -8,      [TROUPE_I2] = -2};
+    static const double most[TP_DTYPES] = {[TROUPE_I8] = 127,
+                                           [TROUPE_I16] = 32767,
+                                           [TROUPE_I32] = 2147483647.0,
+                                           [TROUPE_I64] = 9e15,
+                                           [TROUPE_U8] = 255,
+                                           [TROUPE_U16] = 65535,
+                                           [TROUPE_U32] = 4294967295.0,
+                                           [TROUPE_U64] = 9e15,
+                                           [TROUPE_BOOL] = 1,
+                                           [TROUPE_U4] = 15,
+                                           [TROUPE_I4] = 7,
+                                           [TROUPE_U2] = 3,
+                                           [TROUPE_I2] = 1};
+    if (dtype == TROUPE_F64 || dtype == TROUPE_C128) return value;
+    if (dtype == TROUPE_F32 || dtype == TROUPE_C64) return (double)(float)value;
+    if (tp_dtype_kind(dtype) == TP_KIND_SMALL)
+        return (double)tp_small_to_f32(dtype, tp_f64_to_small(dtype, value, false));
     if (dtype == TROUPE_F16) return (double)tp_f16_to_f32(tp_f64_to_f16(value));
     if (dtype == TROUPE_BF16) return (double)tp_bf16_to_f32(tp_f64_to_bf16(value));
+    if (dtype == TROUPE_STRING) return value;
     return value >= least[dtype] && value <= most[dtype] ? trunc(value) : (double)NAN;
 }
 
@@ -584,12 +526,13 @@ bool op_case_close(const troupe_tensor *a, const troupe_tensor *b, double slack,
 {
     const troupe_dtype dtype = a->type.dtype;
     *at = SIZE_MAX;
-    if (dtype == TROUPE_STRING) return troupe_tensor_equal(a, b);
+    if (dtype == TROUPE_STRING && b->type.dtype == dtype) return troupe_tensor_equal(a, b);
     if (!tp_shape_equal(&a->type.shape, &b->type.shape)) return false;
     for (size_t i = 0; i < a->count; i++) {
         const double want = narrowed(dtype, op_case_at(b, i));
         *at = i;
-        if (isnan(want) && !is_float(dtype)) continue; /* it wraps, and samples say how */
+        if (isnan(want) && !op_value_is_float(dtype))
+            continue; /* it wraps, and samples say how */
         if (!close_to(op_case_at(a, i), want, slack * precision(dtype))) return false;
     }
     return true;

@@ -9,6 +9,7 @@
 
 #include "graph/infer.h"
 #include "tensor/tensor.h"
+#include "tests/op_values.h"
 
 /* As ck_assert_msg and ck_ok, which are slow when they are met often. */
 #define case_must(expr, ...)                                                                   \
@@ -62,8 +63,6 @@ troupe_status op_case_prepare(struct op_case *c, const struct op_way *way, troup
 troupe_status op_case_infer(struct op_case *c, const struct tp_type *inputs, bool known,
                             struct tp_type *types, troupe_error *err);
 
-/* Element i of a tensor of numbers or bools. */
-double op_case_at(const troupe_tensor *tensor, size_t i);
 /* Equal bits, but for a NaN's. */
 bool op_case_same(const troupe_tensor *a, const troupe_tensor *b);
 /* Equal within what the element type of `a` can tell: `slack` times its precision. Integers are

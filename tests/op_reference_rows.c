@@ -30,7 +30,7 @@ static unsigned axes_of(const struct ref *r)
 
 static double start_of(const struct ref *r)
 {
-    static const double least[TROUPE_STRING] = {
+    static const double least[TP_DTYPES] = {
         [TROUPE_F32] = -INFINITY,  [TROUPE_F64] = -INFINITY,     [TROUPE_F16] = -INFINITY,
         [TROUPE_BF16] = -INFINITY, [TROUPE_I32] = -2147483648.0, [TROUPE_I64] = -9e18,
         [TROUPE_I8] = -128};

@@ -151,7 +151,7 @@ static const struct {
     {{1, -1, -1}, 3, -1, 1, 128, TROUPE_INVALID, "element 0: 128 is no i8"},
     {{1, -1, -1}, 9, -1, 1, 2, TROUPE_INVALID, "element 0: 2 is no bool"},
     {{1, -1, -1}, 10, -1, 1, 65536, TROUPE_INVALID, "65536 is no f16"},
-    {{1, -1, -1}, 14, 8, -1, 0, TROUPE_UNSUPPORTED, "element type complex64"},
+    {{1, -1, -1}, 27, 8, -1, 0, TROUPE_UNSUPPORTED, "element type float6e2m3"},
     {{1, -1, -1}, 99, 8, -1, 0, TROUPE_UNSUPPORTED, "type 99"},
     {{1, -1, -1}, 0, 8, -1, 0, TROUPE_UNSUPPORTED, "undefined"},
     {{1, -1, -1}, 8, 8, -1, 0, TROUPE_INVALID, "strings in raw_data"},

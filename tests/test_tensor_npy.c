@@ -383,8 +383,8 @@ START_TEST(what_no_tensor_holds_is_unsupported)
     static const struct {
         const char *head, *word;
     } rows[] = {
-        {"{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}",
-         "no tensor holds dtype '<c8'"},
+        {"{'descr': '<c32', 'fortran_order': False, 'shape': (1,)}",
+         "no tensor holds dtype '<c32'"},
         {"{'descr': '|O', 'fortran_order': False, 'shape': (1,)}", "'|O'"},
         {"{'descr': '<M8[ns]', 'fortran_order': False, 'shape': (1,)}", "'<M8[ns]'"},
         {"{'descr': '<f16', 'fortran_order': False, 'shape': (1,)}", "'<f16'"},

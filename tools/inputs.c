@@ -151,10 +151,32 @@ static int check_file(const struct making *m, size_t i)
                           troupe_function_arg_name(m->function, i), wanted, has);
 }
 
+/* What NumPy has no type for is in its files as bytes: the element types of a byte that came
+ * after STRING. */
+static troupe_status read_as(troupe_dtype wanted, const char *path, troupe_tensor **out,
+                             troupe_error *err)
+{
+    troupe_tensor *bytes = NULL;
+    troupe_status status = troupe_tensor_read_npy(&bytes, path, err);
+    if (status < 0) return status;
+    const troupe_dtype has = troupe_tensor_dtype(bytes);
+    if (has == wanted || (has != TROUPE_U8 && has != TROUPE_I8) || wanted <= TROUPE_STRING ||
+        troupe_dtype_size(wanted) != 1) {
+        *out = bytes;
+        return TROUPE_OK;
+    }
+    status = troupe_tensor_retype(out, bytes, wanted, err);
+    troupe_tensor_release(&bytes);
+    return status;
+}
+
 static int read_file(struct making *m, size_t i)
 {
     troupe_error err;
-    if (troupe_tensor_read_npy(&m->inputs->list[i], m->given[i].value, &err) < 0)
+    int rank;
+    int64_t dims[TROUPE_MAX_RANK];
+    const troupe_dtype wanted = troupe_function_arg_type(m->function, i, &rank, dims);
+    if (read_as(wanted, m->given[i].value, &m->inputs->list[i], &err) < 0)
         return tp_say_failure("argument '%s': %s", troupe_function_arg_name(m->function, i),
                               err.text);
     return check_file(m, i);

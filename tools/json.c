@@ -80,6 +80,24 @@ static json_t *string_element(const troupe_tensor *tensor, size_t i)
     return text ? tp_json_text(text, size) : NULL;
 }
 
+/* A float of a byte: what the library prints of it, which is short. */
+static json_t *small(troupe_dtype dtype, const uint8_t *bits)
+{
+    troupe_tensor *one = NULL;
+    char text[64] = "";
+    uint8_t copy = *bits;
+    if (troupe_tensor_new(&one, dtype, 0, NULL, &copy, NULL) < 0) return NULL;
+    troupe_tensor_show(one, 0, text, sizeof(text));
+    troupe_tensor_release(&one);
+    return real(strtod(strchr(text, ' ') + 1, NULL));
+}
+
+/* [real, imaginary] */
+static json_t *complex_pair(double re, double im)
+{
+    return json_pack("[oo]", real(re), real(im));
+}
+
 static json_t *element(const troupe_tensor *tensor, size_t i)
 {
     const void *data = troupe_tensor_data(tensor);
@@ -92,6 +110,20 @@ static json_t *element(const troupe_tensor *tensor, size_t i)
         return real(half(((const uint16_t *)data)[i]));
     case TROUPE_BF16:
         return real(brain(((const uint16_t *)data)[i]));
+    case TROUPE_C64:
+        return complex_pair((double)((const float *)data)[2 * i],
+                            (double)((const float *)data)[2 * i + 1]);
+    case TROUPE_C128:
+        return complex_pair(((const double *)data)[2 * i], ((const double *)data)[2 * i + 1]);
+    case TROUPE_F8E4M3FN:
+    case TROUPE_F8E4M3FNUZ:
+    case TROUPE_F8E5M2:
+    case TROUPE_F8E5M2FNUZ:
+    case TROUPE_F8E8M0:
+    case TROUPE_F4E2M1:
+        return small(troupe_tensor_dtype(tensor), (const uint8_t *)data + i);
+    case TROUPE_I2:
+    case TROUPE_I4:
     case TROUPE_I8:
         return json_integer(((const int8_t *)data)[i]);
     case TROUPE_I16:
@@ -100,6 +132,8 @@ static json_t *element(const troupe_tensor *tensor, size_t i)
         return json_integer(((const int32_t *)data)[i]);
     case TROUPE_I64:
         return json_integer(((const int64_t *)data)[i]);
+    case TROUPE_U2:
+    case TROUPE_U4:
     case TROUPE_U8:
         return json_integer(((const uint8_t *)data)[i]);
     case TROUPE_U16:

@@ -119,9 +119,14 @@ static uint64_t next_random(uint64_t *state)
     return z ^ (z >> 31);
 }
 
+static unsigned below(unsigned n, uint64_t random)
+{
+    return (unsigned)((random >> 32) * n >> 32);
+}
+
 static unsigned digit(uint64_t random)
 {
-    return (unsigned)((random >> 32) * 10 >> 32);
+    return below(10, random);
 }
 
 /* The bits of a binary16 in [0, 1): 11 random bits over 2048. */
@@ -144,46 +149,93 @@ static uint16_t brain(uint64_t random)
     return (uint16_t)(bits >> 16);
 }
 
+/* Codes of the floats of a byte or less that are at least 0 and below 1: those below that of 1. */
+static unsigned code_of_one(troupe_dtype dtype)
+{
+    switch (dtype) {
+    case TROUPE_F8E4M3FN:
+        return 0x38;
+    case TROUPE_F8E5M2:
+        return 0x3c;
+    case TROUPE_F8E8M0:
+        return 0x7f;
+    case TROUPE_F4E2M1:
+        return 0x02;
+    default: /* the two without -0 */
+        return 0x40;
+    }
+}
+
+static void fill_one(void *data, troupe_dtype dtype, size_t i, uint64_t r)
+{
+    switch (dtype) {
+    case TROUPE_F32:
+        ((float *)data)[i] = (float)(r >> 40) / 0x1p24f;
+        return;
+    case TROUPE_F64:
+        ((double *)data)[i] = (double)(r >> 11) / 0x1p53;
+        return;
+    case TROUPE_C64:
+        ((float *)data)[2 * i] = (float)(r >> 40) / 0x1p24f;
+        ((float *)data)[2 * i + 1] = (float)(r & 0xffffff) / 0x1p24f;
+        return;
+    case TROUPE_C128:
+        ((double *)data)[2 * i] = (double)(r >> 32) / 0x1p32;
+        ((double *)data)[2 * i + 1] = (double)(r & 0xffffffff) / 0x1p32;
+        return;
+    case TROUPE_F16:
+        ((uint16_t *)data)[i] = half(r);
+        return;
+    case TROUPE_BF16:
+        ((uint16_t *)data)[i] = brain(r);
+        return;
+    case TROUPE_I8:
+    case TROUPE_U8:
+    case TROUPE_U4:
+        ((uint8_t *)data)[i] = (uint8_t)digit(r);
+        return;
+    case TROUPE_I4:
+        ((uint8_t *)data)[i] = (uint8_t)below(8, r);
+        return;
+    case TROUPE_U2:
+        ((uint8_t *)data)[i] = (uint8_t)below(4, r);
+        return;
+    case TROUPE_I2:
+        ((uint8_t *)data)[i] = (uint8_t)below(2, r);
+        return;
+    case TROUPE_I16:
+    case TROUPE_U16:
+        ((uint16_t *)data)[i] = (uint16_t)digit(r);
+        return;
+    case TROUPE_I32:
+    case TROUPE_U32:
+        ((uint32_t *)data)[i] = digit(r);
+        return;
+    case TROUPE_I64:
+    case TROUPE_U64:
+        ((uint64_t *)data)[i] = digit(r);
+        return;
+    case TROUPE_BOOL:
+        ((uint8_t *)data)[i] = (uint8_t)(r >> 63);
+        return;
+    case TROUPE_F8E4M3FN:
+    case TROUPE_F8E4M3FNUZ:
+    case TROUPE_F8E5M2:
+    case TROUPE_F8E5M2FNUZ:
+    case TROUPE_F8E8M0:
+    case TROUPE_F4E2M1:
+        ((uint8_t *)data)[i] = (uint8_t)below(code_of_one(dtype), r);
+        return;
+    case TROUPE_STRING: /* not made here */
+    case TROUPE_DTYPE_NONE:
+        return;
+    }
+}
+
 static void fill(void *data, troupe_dtype dtype, size_t n, uint64_t state)
 {
-    for (size_t i = 0; i < n; i++) {
-        const uint64_t r = next_random(&state);
-        switch (dtype) {
-        case TROUPE_F32:
-            ((float *)data)[i] = (float)(r >> 40) / 0x1p24f;
-            break;
-        case TROUPE_F64:
-            ((double *)data)[i] = (double)(r >> 11) / 0x1p53;
-            break;
-        case TROUPE_F16:
-            ((uint16_t *)data)[i] = half(r);
-            break;
-        case TROUPE_BF16:
-            ((uint16_t *)data)[i] = brain(r);
-            break;
-        case TROUPE_I8:
-        case TROUPE_U8:
-            ((uint8_t *)data)[i] = (uint8_t)digit(r);
-            break;
-        case TROUPE_I16:
-        case TROUPE_U16:
-            ((uint16_t *)data)[i] = (uint16_t)digit(r);
-            break;
-        case TROUPE_I32:
-        case TROUPE_U32:
-            ((uint32_t *)data)[i] = digit(r);
-            break;
-        case TROUPE_I64:
-        case TROUPE_U64:
-            ((uint64_t *)data)[i] = digit(r);
-            break;
-        case TROUPE_BOOL:
-            ((uint8_t *)data)[i] = (uint8_t)(r >> 63);
-            break;
-        default:
-            return; /* strings are not made here */
-        }
-    }
+    for (size_t i = 0; i < n; i++)
+        fill_one(data, dtype, i, next_random(&state));
 }
 
 static troupe_status fail(troupe_error *err, troupe_status code, const char *text)

@@ -4,8 +4,10 @@
  *
  * The random ones come from splitmix64 with the seed as its state, so that anybody can make the
  * same: element by element, in row-major order, one number each. Floating-point elements are
- * uniform in [0, 1) with as many bits as their type holds exactly, integers are 0 to 9, strings
- * the digits "0" to "9", truth values the highest bit.
+ * uniform in [0, 1) with as many bits as their type holds exactly, both parts of complex ones
+ * from the halves of the number; floats of a byte or less have codes of [0, 1), as likely each;
+ * integers are 0 to 9, or to the largest below that, strings the digits "0" to "9", truth values
+ * the highest bit.
  */
 #ifndef TP_TOOLS_VALUES_H
 #define TP_TOOLS_VALUES_H

@@ -21,7 +21,7 @@
 
 #define TP_ONNX_IR_OLDEST 3
 #define TP_ONNX_IR_NEWEST 10
-#define TP_ONNX_OPSET     18 /* the newest version of the standard operators that we know */
+#define TP_ONNX_OPSET     19 /* the newest version of the standard operators that we know */
 #define TP_ONNX_CALLS     32 /* functions of a model that may be called within one another */
 
 /* --- operators: ops.c ----------------------------------------------------------------- */

@@ -4,7 +4,7 @@
  *
  * The elements are in one of three places: raw bytes, numbers of the field that goes with the
  * element type, or a file of their own. Nothing is allocated before as many are there as the
- * shape asks for.
+ * shape asks for. Elements of less than a byte are packed there and take a byte each here.
  */
 #include <string.h>
 
@@ -49,14 +49,25 @@ static bool raw_of(const struct tp_onnx_source *source, const Onnx__TensorProto 
     return proto->has_raw_data;
 }
 
+static bool is_packed(troupe_dtype dtype)
+{
+    return dtype != TROUPE_BOOL && dtype != TROUPE_STRING && tp_dtype_bits(dtype) < 8;
+}
+
+/* Bytes of the elements in raw_data or a file. */
+static troupe_status raw_bytes(const struct tp_type *type, size_t *out, troupe_error *err)
+{
+    TP_TRY(tp_type_bytes(type, out, err));
+    if (is_packed(type->dtype)) *out = tp_packed_size(type->dtype, *out);
+    return TROUPE_OK;
+}
+
 /* Bytes that became elements: in this machine's order, bools 0 or 1. */
 static troupe_status settle(troupe_tensor *tensor, troupe_error *err)
 {
-    const size_t size = troupe_tensor_size(tensor);
-    if (tensor->type.dtype == TROUPE_BOOL)
-        return tp_bools_check(tp_tensor_write(tensor), size, err);
-    to_host(tp_tensor_write(tensor), size, troupe_dtype_size(tensor->type.dtype));
-    return TROUPE_OK;
+    const troupe_dtype dtype = tensor->type.dtype;
+    to_host(tp_tensor_write(tensor), troupe_tensor_size(tensor), tp_dtype_unit(dtype));
+    return tp_elements_check(dtype, tp_tensor_write(tensor), tensor->count, err);
 }
 
 static troupe_status read_raw(const struct tp_type *type, const uint8_t *data, size_t size,
@@ -64,16 +75,30 @@ static troupe_status read_raw(const struct tp_type *type, const uint8_t *data, s
 {
     TP_OWNED(troupe_tensor_release) troupe_tensor *tensor = NULL;
     size_t wanted;
-    TP_TRY(tp_type_bytes(type, &wanted, err));
+    TP_TRY(raw_bytes(type, &wanted, err));
     if (size != wanted)
         return tp_fail(err, TROUPE_INVALID, "%zu bytes of raw_data; %s has %zu", size,
                        tp_type_text(type).text, wanted);
     TP_TRY(tp_tensor_new_unset(&tensor, type, err));
-    if (size > 0) memcpy(tp_tensor_write(tensor), data, size);
+    if (is_packed(type->dtype))
+        tp_unpack(type->dtype, data, tensor->count, tp_tensor_write(tensor));
+    else if (size > 0)
+        memcpy(tp_tensor_write(tensor), data, size);
     TP_TRY(settle(tensor, err));
     *out = tensor;
     tensor = NULL;
     return TROUPE_OK;
+}
+
+/* The packed bytes of a file, by way of memory of their own. */
+static troupe_status read_packed(struct tp_onnx_source *source, uint64_t at, size_t size,
+                                 const struct tp_type *type, troupe_tensor **out,
+                                 troupe_error *err)
+{
+    TP_OWNED(tp_free_at) uint8_t *bytes = tp_alloc_array(size, 1);
+    if (!bytes) return tp_fail_memory(err, size);
+    TP_TRY(tp_onnx_external_read(source, at, bytes, size, err));
+    return read_raw(type, bytes, size, out, err);
 }
 
 static troupe_status read_external(struct tp_onnx_source *source,
@@ -85,8 +110,9 @@ static troupe_status read_external(struct tp_onnx_source *source,
     uint64_t at;
     if (type->dtype == TROUPE_STRING)
         return tp_fail(err, TROUPE_INVALID, "strings cannot be external data");
-    TP_TRY(tp_type_bytes(type, &size, err));
+    TP_TRY(raw_bytes(type, &size, err));
     TP_TRY(tp_onnx_external_find(source, proto, size, &at, err));
+    if (is_packed(type->dtype)) return read_packed(source, at, size, type, out, err);
     TP_TRY(tp_tensor_new_unset(&tensor, type, err));
     TP_TRY(tp_onnx_external_read(source, at, tp_tensor_write(tensor), size, err));
     TP_TRY(settle(tensor, err));
@@ -103,15 +129,15 @@ static const char *const field_names[] = {"no field",    "float_data", "int32_da
                                           "string_data", "int64_data", "double_data",
                                           "uint64_data"};
 
-/* Which field has the elements of a type; where that is int32_data, from which number to which.
- */
+/* Which field has the elements of a type; where that is int32_data, from which number to which:
+ * of F16 and so on the bits, of what is packed a byte of them. */
 static const struct {
     enum field field;
     int32_t least, most;
-} fields[] = {
+} fields[TP_DTYPES] = {
     [TROUPE_F32] = {FLOATS, 0, 0},
     [TROUPE_F64] = {DOUBLES, 0, 0},
-    [TROUPE_F16] = {INT32S, 0, UINT16_MAX}, /* the bits */
+    [TROUPE_F16] = {INT32S, 0, UINT16_MAX},
     [TROUPE_BF16] = {INT32S, 0, UINT16_MAX},
     [TROUPE_I8] = {INT32S, INT8_MIN, INT8_MAX},
     [TROUPE_I16] = {INT32S, INT16_MIN, INT16_MAX},
@@ -123,6 +149,18 @@ static const struct {
     [TROUPE_U64] = {UINT64S, 0, 0},
     [TROUPE_BOOL] = {INT32S, 0, 1},
     [TROUPE_STRING] = {STRINGS, 0, 0},
+    [TROUPE_C64] = {FLOATS, 0, 0},
+    [TROUPE_C128] = {DOUBLES, 0, 0},
+    [TROUPE_F8E4M3FN] = {INT32S, 0, UINT8_MAX},
+    [TROUPE_F8E4M3FNUZ] = {INT32S, 0, UINT8_MAX},
+    [TROUPE_F8E5M2] = {INT32S, 0, UINT8_MAX},
+    [TROUPE_F8E5M2FNUZ] = {INT32S, 0, UINT8_MAX},
+    [TROUPE_U4] = {INT32S, 0, UINT8_MAX},
+    [TROUPE_I4] = {INT32S, 0, UINT8_MAX},
+    [TROUPE_F4E2M1] = {INT32S, 0, UINT8_MAX},
+    [TROUPE_F8E8M0] = {INT32S, 0, UINT8_MAX},
+    [TROUPE_U2] = {INT32S, 0, UINT8_MAX},
+    [TROUPE_I2] = {INT32S, 0, UINT8_MAX},
 };
 
 static size_t field_count(const Onnx__TensorProto *proto, enum field field)
@@ -160,14 +198,35 @@ static void store_int(void *data, size_t i, size_t size, int32_t value)
         ((int32_t *)data)[i] = value;
 }
 
+static troupe_status check_int(troupe_dtype dtype, size_t i, int32_t value, troupe_error *err)
+{
+    if (value >= fields[dtype].least && value <= fields[dtype].most) return TROUPE_OK;
+    return tp_fail(err, TROUPE_INVALID, "%s %zu: %d is no %s",
+                   is_packed(dtype) ? "byte" : "element", i, (int)value,
+                   troupe_dtype_name(dtype));
+}
+
 static troupe_status fill_ints(troupe_tensor *tensor, const int32_t *from, troupe_error *err)
 {
     const troupe_dtype dtype = tensor->type.dtype;
     for (size_t i = 0; i < tensor->count; i++) {
-        if (from[i] < fields[dtype].least || from[i] > fields[dtype].most)
-            return tp_fail(err, TROUPE_INVALID, "element %zu: %d is no %s", i, (int)from[i],
-                           troupe_dtype_name(dtype));
+        TP_TRY(check_int(dtype, i, from[i], err));
         store_int(tp_tensor_write(tensor), i, troupe_dtype_size(dtype), from[i]);
+    }
+    return TROUPE_OK;
+}
+
+/* A number for each byte of packed elements. */
+static troupe_status fill_packed(troupe_tensor *tensor, const int32_t *from, troupe_error *err)
+{
+    const troupe_dtype dtype = tensor->type.dtype;
+    const size_t each = 8 / tp_dtype_bits(dtype);
+    uint8_t *to = tp_tensor_write(tensor);
+    for (size_t i = 0; i * each < tensor->count; i++) {
+        const size_t left = tensor->count - i * each;
+        const uint8_t byte = (uint8_t)from[i];
+        TP_TRY(check_int(dtype, i, from[i], err));
+        tp_unpack(dtype, &byte, left < each ? left : each, to + i * each);
     }
     return TROUPE_OK;
 }
@@ -191,7 +250,8 @@ static troupe_status fill(troupe_tensor *tensor, const Onnx__TensorProto *proto,
     const void *from = proto->float_data;
     switch (fields[tensor->type.dtype].field) {
     case INT32S:
-        return fill_ints(tensor, proto->int32_data, err);
+        return is_packed(tensor->type.dtype) ? fill_packed(tensor, proto->int32_data, err)
+                                             : fill_ints(tensor, proto->int32_data, err);
     case UINT64S:
         if (tensor->type.dtype == TROUPE_U32)
             return fill_unsigned(tensor, proto->uint64_data, err);
@@ -227,13 +287,24 @@ static troupe_status read_strings(const Onnx__TensorProto *proto, const struct t
                                      err);
 }
 
+/* Numbers or texts that the elements of a type are in their field. */
+static troupe_status field_wanted(const struct tp_type *type, size_t *out, troupe_error *err)
+{
+    size_t bytes; /* checks that twice as many are a number of bytes too */
+    TP_TRY(tp_type_bytes(type, &bytes, err));
+    *out = tp_shape_count_known(&type->shape);
+    if (tp_dtype_kind(type->dtype) == TP_KIND_COMPLEX) *out *= 2;
+    if (is_packed(type->dtype)) *out = tp_packed_size(type->dtype, *out);
+    return TROUPE_OK;
+}
+
 static troupe_status read_typed(const Onnx__TensorProto *proto, const struct tp_type *type,
                                 troupe_tensor **out, troupe_error *err)
 {
     const enum field field = fields[type->dtype].field;
     TP_OWNED(troupe_tensor_release) troupe_tensor *tensor = NULL;
     size_t count;
-    TP_TRY(tp_shape_count(&type->shape, &count, err));
+    TP_TRY(field_wanted(type, &count, err));
     if (field_count(proto, field) != count)
         return tp_fail(err, TROUPE_INVALID, "%zu elements in %s; %s has %zu",
                        field_count(proto, field), field_names[field], tp_type_text(type).text,

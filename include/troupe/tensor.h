@@ -23,7 +23,14 @@ extern "C" {
 #define TROUPE_MAX_RANK 8
 
 /* Every element type: its name here, its value (stable), its name in text, bytes of one element
- * (0: variable). F16 and BF16 are stored as their 16 bits; BOOL is one byte, 0 or 1. */
+ * in memory (0: variable).
+ *
+ * F16, BF16 and the floats of 8 bits are stored as their bits; BOOL is one byte, 0 or 1. C64 and
+ * C128 are two f32 or f64, the real part first. Integers and floats of 4 and 2 bits take a byte
+ * each: U4, U2 and the bits of F4E2M1 in its lower bits, the others 0; I4 and I2 sign-extended.
+ * (ONNX packs them; the importer takes them apart.) Of the floats of 8 bits E4M3 and E5M2 say how
+ * many bits exponent and fraction have, FN that there is no infinity, UZ that there is no -0, and
+ * E8M0 is a power of two. */
 #define TROUPE_DTYPE_MAP(X)                                                                    \
     X(F32, 1, "f32", 4)                                                                        \
     X(F64, 2, "f64", 8)                                                                        \
@@ -38,7 +45,19 @@ extern "C" {
     X(U32, 11, "u32", 4)                                                                       \
     X(U64, 12, "u64", 8)                                                                       \
     X(BOOL, 13, "bool", 1)                                                                     \
-    X(STRING, 14, "string", 0)
+    X(STRING, 14, "string", 0)                                                                 \
+    X(C64, 15, "c64", 8)                                                                       \
+    X(C128, 16, "c128", 16)                                                                    \
+    X(F8E4M3FN, 17, "f8e4m3fn", 1)                                                             \
+    X(F8E4M3FNUZ, 18, "f8e4m3fnuz", 1)                                                         \
+    X(F8E5M2, 19, "f8e5m2", 1)                                                                 \
+    X(F8E5M2FNUZ, 20, "f8e5m2fnuz", 1)                                                         \
+    X(U4, 21, "u4", 1)                                                                         \
+    X(I4, 22, "i4", 1)                                                                         \
+    X(F4E2M1, 23, "f4e2m1", 1)                                                                 \
+    X(F8E8M0, 24, "f8e8m0", 1)                                                                 \
+    X(U2, 25, "u2", 1)                                                                         \
+    X(I2, 26, "i2", 1)
 
 typedef enum troupe_dtype {
     TROUPE_DTYPE_NONE = 0,
@@ -54,14 +73,15 @@ typedef void troupe_free_fn(void *arg, void *data);
 
 /* A tensor with a copy of `data`, which holds the elements in row-major order (NULL: all
  * zeros). Not for strings. INVALID: rank or a dimension out of range, the size overflows, or a
- * BOOL is neither 0 nor 1. */
+ * byte is no element of its type: a BOOL of 2, a U4 of 16. */
 TROUPE_EXPORT troupe_status troupe_tensor_new(troupe_tensor **out, troupe_dtype dtype, int rank,
                                               const int64_t *dims, const void *data,
                                               troupe_error *err) TROUPE_MUST_CHECK;
 
 /* A tensor over the caller's own memory, without a copy: `data` must stay unchanged until
  * `free_fn` (may be NULL) is called with it, when the last owner releases the tensor. `data`
- * must be aligned to its element size; 64 bytes are best. On failure the memory stays the
+ * must be aligned to its element size, to that of a part for complex numbers; 64 bytes are best.
+ * On failure the memory stays the
  * caller's. */
 TROUPE_EXPORT troupe_status troupe_tensor_take(troupe_tensor **out, troupe_dtype dtype,
                                                int rank, const int64_t *dims, void *data,
@@ -81,6 +101,14 @@ TROUPE_EXPORT troupe_status troupe_tensor_reshape(troupe_tensor **out,
                                                   const troupe_tensor *tensor, int rank,
                                                   const int64_t *dims,
                                                   troupe_error *err) TROUPE_MUST_CHECK;
+
+/* The same bytes with another element type of as many bytes: u8 as f8e4m3fn, i8 as i4, c64 as
+ * f64. Shares the memory. INVALID: one of them is of strings, the sizes differ, the memory is not
+ * aligned for it, or a byte is no element of the new type. */
+TROUPE_EXPORT troupe_status troupe_tensor_retype(troupe_tensor **out,
+                                                 const troupe_tensor *tensor,
+                                                 troupe_dtype dtype,
+                                                 troupe_error *err) TROUPE_MUST_CHECK;
 
 /* One more owner; returns its argument, writable only for the count. */
 TROUPE_EXPORT troupe_tensor *troupe_tensor_retain(const troupe_tensor *tensor);
@@ -109,7 +137,9 @@ TROUPE_EXPORT bool troupe_tensor_equal(const troupe_tensor *a, const troupe_tens
  * version 1, little-endian, C order on writing, into a temporary file that replaces `path` when
  * it is whole. Strings are written as '<U', so they must be UTF-8 and not end with a zero byte
  * (INVALID), and read from '<U' or '|S' without the zeros at their ends; bf16, which NumPy
- * lacks, is written as '<V2', and '<V2' is read as bf16. CORRUPT with the byte offset when the
+ * lacks, is written as '<V2', and '<V2' is read as bf16. Complex numbers are '<c8' and '<c16'.
+ * What NumPy lacks too and has one byte is written as bytes, '|u1', or '|i1' for i4 and i2, and
+ * comes back as u8 and i8; troupe_tensor_retype makes it what it was. CORRUPT with the byte offset when the
  * file is malformed or has more or less than its elements; UNSUPPORTED when its type or rank is
  * none of ours; NOT_FOUND when it, or the folder to write to, is not there; EXHAUSTED when the
  * disk is full. */
@@ -121,6 +151,7 @@ TROUPE_EXPORT troupe_status troupe_tensor_write_npy(const troupe_tensor *tensor,
 
 /* The text form of a value: a type and shape, then the elements, nested as they are:
  *   f32[] 1.5     i64[3] [1, -2, 3]     bool[2,1] [[true], [false]]     string[1] ["a\"b"]
+ *   c64[2] [(1,2), (0.5,-inf)]
  * Numbers are printed so that reading them gives the same bits; nan, inf, -inf are words.
  * Without elements the brackets may be one pair, f32[2,0] [], and are shown so. In a string \"
  * \\ \n \t and \xHH stand for one byte. INVALID names the byte of the text. The locale does not
@@ -137,7 +168,7 @@ TROUPE_EXPORT size_t troupe_tensor_show(const troupe_tensor *tensor, size_t max_
 TROUPE_EXPORT const char *troupe_dtype_name(troupe_dtype dtype);
 /* The type of that name; TROUPE_DTYPE_NONE when there is none. */
 TROUPE_EXPORT troupe_dtype troupe_dtype_parse(const char *name);
-/* Bytes of one element; 0 for strings and unknown types. */
+/* Bytes of one element in memory; 0 for strings and unknown types. */
 TROUPE_EXPORT size_t troupe_dtype_size(troupe_dtype dtype);
 
 #ifdef __cplusplus
