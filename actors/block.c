@@ -87,6 +87,13 @@ static void clear_frames(struct tp_block *block)
             troupe_tensor_release(&block->shards[i].frame.results[j]);
 }
 
+static void clear_errors(struct tp_block *block)
+{
+    for (uint32_t i = 0; i < block->n_shards; i++)
+        if (block->shards[i].done.fixed) /* it was sent */
+            tp_message_drop(&block->shards[i].done);
+}
+
 static void clear_profile(struct tp_block *block)
 {
     for (uint32_t i = 0; i < block->n_shards; i++) {
@@ -104,7 +111,10 @@ void tp_block_clear(struct tp_block *block)
     for (uint32_t i = 0; i < n_results; i++)
         troupe_tensor_release(&block->results[i]);
     block->pending = NULL;
-    if (block->count.failed) clear_frames(block);
+    if (block->count.failed) {
+        clear_frames(block);
+        clear_errors(block);
+    }
     if (block->profile) clear_profile(block);
 }
 

@@ -65,8 +65,9 @@ struct tp_shard_actor {
     struct tp_message grant;    /* the device's */
     struct tp_message withdraw; /* WITHDRAW, back as WITHDRAWN */
     struct tp_message stop;     /* the rendezvous's */
-    struct tp_message done;     /* SHARD_DONE at the end */
-    struct tp_message answer;   /* SHARD_DONE in answer to STOP, when it had ended before */
+    struct tp_message
+        done; /* SHARD_DONE at the end; keeps its error until the block is cleared */
+    struct tp_message answer; /* SHARD_DONE in answer to STOP, when it had ended before */
 } __attribute__((aligned(64)));
 
 /* What the rendezvous knows of a shard. */
@@ -78,6 +79,8 @@ enum tp_shard_end {
     TP_END_STOPPED,
 };
 
+#define TP_NO_SHARD UINT32_MAX
+
 struct tp_block {
     struct tp_block *next;        /* the caller's list while it is free */
     struct tp_instance *instance; /* retained */
@@ -87,6 +90,7 @@ struct tp_block {
     bool profile;
     uint32_t n_shards;
     struct tp_shard_actor *shards;
+    uint32_t cause;           /* the shard that failed first; TP_NO_SHARD: none did */
     uint8_t *ends;            /* per shard: enum tp_shard_end */
     uint8_t *seen;            /* per edge: its value has come */
     struct tp_message *edges; /* per edge: TENSOR, fixed */
@@ -111,6 +115,14 @@ void tp_shard_init(struct tp_shard_actor *shard, struct tp_block *block, uint32_
 /* Make it ready for a call of `group`. */
 void tp_shard_reset(struct tp_shard_actor *shard, void *group,
                     const troupe_tensor *const *args);
+
+/* It failed by itself, not because it was stopped. */
+static inline bool tp_shard_failed(const struct tp_shard_done *done)
+{
+    return done->code && !done->derived;
+}
+/* How it failed: its code alone when there was no memory for the text. */
+troupe_error tp_shard_error(const struct tp_shard_done *done);
 
 enum tp_call_state {
     TP_CALL_FREE,

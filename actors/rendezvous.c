@@ -102,6 +102,7 @@ void tp_rendezvous_run(struct tp_pending *pending, struct tp_seat *seat, struct 
     block->pending = pending;
     atomic_store_explicit(&pending->watched, block, memory_order_release);
     atomic_store_explicit(&block->stop, false, memory_order_relaxed);
+    block->cause = TP_NO_SHARD;
     tp_count_start(&block->count, block->n_shards);
     memset(block->ends, TP_END_NOT_YET, block->n_shards);
     memset(block->seen, 0, block->instance->plan->partition->n_edges);
@@ -223,11 +224,10 @@ static void stop_shards(struct tp_block *block, struct tp_seat *seat)
 static void shard_failed(struct tp_block *block, struct tp_seat *seat,
                          const struct tp_shard_done *done)
 {
-    troupe_error bare = {(troupe_status)done->code,
-                         "there was no memory for the failure's text"};
-    bool first = !block->count.failed;
-    tp_count_failed(&block->count, done->error ? done->error : &bare);
-    if (first) stop_shards(block, seat);
+    troupe_error error = tp_shard_error(done);
+    if (!tp_count_failed(&block->count, &error)) return;
+    block->cause = done->shard;
+    stop_shards(block, seat);
 }
 
 /* What a shard's message says of its end. A shard that ends before it has seen STOP sends two,
@@ -252,9 +252,9 @@ static troupe_status on_shard_done(struct tp_actor *self, struct tp_seat *seat,
     uint8_t *how = &block->ends[done->shard];
     /* After this none is NOT_YET any more; its own shard is stopped, too, for what is on its
      * way to it. */
-    if (done->code && !done->derived) shard_failed(block, seat, done);
+    if (tp_shard_failed(done)) shard_failed(block, seat, done);
     *how = (uint8_t)end_of(*how, done);
-    if (!done->error) *message = NULL; /* it holds nothing */
+    *message = NULL; /* its error stays with its shard, for the report */
     if (*how == TP_END_HALF) return TROUPE_OK;
 #if defined(TP_MUTANT) && TP_MUTANT == 2
     bool both = block->count.failures > 1;
@@ -279,6 +279,7 @@ static void cancel(struct tp_pending *pending, struct tp_seat *seat, troupe_stat
         pending->early = code;
         tp_post(seat, tp_runtime_coordinator(pending->caller->runtime), &forget);
     } else if (pending->state == TP_CALL_RUNNING) {
+        if (pending->block->count.failed) return;
         set_early_error(&error, pending, code);
         if (tp_count_failed(&pending->block->count, &error)) stop_shards(pending->block, seat);
     }

@@ -26,11 +26,19 @@ struct facts {
     const struct tp_block *block;   /* NULL: it never ran */
     const struct troupe_plan *plan; /* NULL: it was never planned */
     struct troupe_report *report;
+    uint8_t *crossed; /* of a call that failed, per edge: SENT, TAKEN */
 };
+
+enum { SENT = 1, TAKEN = 2 };
 
 static const struct tp_partition *parts(const struct facts *facts)
 {
     return facts->plan->partition;
+}
+
+static void facts_fini(struct facts *facts)
+{
+    tp_free(facts->crossed);
 }
 
 /* -- Sums ---------------------------------------------------------------------------------- */
@@ -55,6 +63,29 @@ static void add_up(struct facts *facts)
         report->crossed += block->edge_bytes[i];
 }
 
+/* How far each shard came says which values it had sent and taken. */
+static troupe_status note_crossed(struct facts *facts, troupe_error *err)
+{
+    if (!facts->block || !facts->block->count.failed) return TROUPE_OK;
+    facts->crossed = tp_alloc_array(parts(facts)->n_edges + (size_t)1, 1);
+    if (!facts->crossed) return tp_fail_memory(err, parts(facts)->n_edges);
+    for (uint32_t i = 0; i < facts->block->n_shards; i++) {
+        const struct tp_frame *frame = &facts->block->shards[i].frame;
+        for (uint32_t j = 0; j < frame->pc; j++) {
+            const struct tp_step *step = &frame->program->steps[j];
+            if (step->kind == TP_STEP_SEND) facts->crossed[step->edge] |= SENT;
+            if (step->kind == TP_STEP_WAIT) facts->crossed[step->edge] |= TAKEN;
+        }
+    }
+    return TROUPE_OK;
+}
+
+/* A value that was sent and that nobody took before the call ended: it was dropped. */
+static bool left_over(const struct facts *facts, uint32_t edge)
+{
+    return facts->crossed[edge] == SENT && parts(facts)->edges[edge].value != TP_NO_VALUE;
+}
+
 static const char *device_of(const struct facts *facts, uint32_t shard)
 {
     return tp_plan_device(facts->plan, shard)->brief;
@@ -63,6 +94,13 @@ static const char *device_of(const struct facts *facts, uint32_t shard)
 static const char *value_name(const struct facts *facts, uint32_t value)
 {
     return value == TP_NO_VALUE ? NULL : facts->plan->body->values[value].name;
+}
+
+/* A failure of its own that is not the cause. */
+static bool failed_too(const struct facts *facts, uint32_t shard)
+{
+    return shard != facts->block->cause &&
+           tp_shard_failed(&facts->block->shards[shard].done.shard_done);
 }
 
 /* -- Text ---------------------------------------------------------------------------------- */
@@ -103,6 +141,27 @@ static void text_profile(const struct facts *facts, struct tp_text *out)
     if (facts->block->edge_bytes) text_edges(facts, out);
 }
 
+static void text_others(const struct facts *facts, struct tp_text *out)
+{
+    for (uint32_t i = 0; i < facts->block->n_shards; i++) {
+        if (!failed_too(facts, i)) continue;
+        troupe_error error = tp_shard_error(&facts->block->shards[i].done.shard_done);
+        tp_text_add(out, "  failed too, later: %s: %s\n", troupe_status_name(error.code),
+                    error.text);
+    }
+}
+
+static void text_left_over(const struct facts *facts, struct tp_text *out)
+{
+    for (uint32_t i = 0; i < parts(facts)->n_edges; i++) {
+        const struct tp_edge *edge = &parts(facts)->edges[i];
+        if (left_over(facts, i))
+            tp_text_add(out, "  left over: '%s' from %s, which %s did not take\n",
+                        value_name(facts, edge->value), device_of(facts, edge->from),
+                        device_of(facts, edge->to));
+    }
+}
+
 static void text_failure(const struct facts *facts, struct tp_text *out)
 {
     const troupe_error *error = &facts->pending->error;
@@ -114,9 +173,8 @@ static void text_failure(const struct facts *facts, struct tp_text *out)
                     device_of(facts, i),
                     facts->block->ends[i] == TP_END_WORKED ? "had worked" : "stopped",
                     facts->block->shards[i].frame.ran);
-    if (facts->block->count.failures > 1)
-        tp_text_add(out, "  %" PRIu32 " causes came together; this was the first\n",
-                    facts->block->count.failures);
+    text_others(facts, out);
+    if (facts->crossed) text_left_over(facts, out);
 }
 
 static void make_text(const struct facts *facts, struct tp_text *out)
@@ -138,6 +196,33 @@ static json_t *json_error(const struct facts *facts)
     if (!error->code) return json_null();
     return json_pack("{s:s,s:o}", "code", troupe_status_name(error->code), "text",
                      tp_json_text(error->text));
+}
+
+static json_t *json_others(const struct facts *facts)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; facts->block && i < facts->block->n_shards; i++) {
+        if (!facts->block->count.failed || !failed_too(facts, i)) continue;
+        troupe_error error = tp_shard_error(&facts->block->shards[i].done.shard_done);
+        json_array_append_new(list, json_pack("{s:s,s:s,s:o}", "device", device_of(facts, i),
+                                              "code", troupe_status_name(error.code), "text",
+                                              tp_json_text(error.text)));
+    }
+    return list;
+}
+
+static json_t *json_left_over(const struct facts *facts)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; facts->crossed && i < parts(facts)->n_edges; i++) {
+        const struct tp_edge *edge = &parts(facts)->edges[i];
+        if (!left_over(facts, i)) continue;
+        json_array_append_new(list, json_pack("{s:o,s:s,s:s}", "value",
+                                              tp_json_text(value_name(facts, edge->value)),
+                                              "from", device_of(facts, edge->from), "to",
+                                              device_of(facts, edge->to)));
+    }
+    return list;
 }
 
 static json_t *json_steps(const struct facts *facts, uint32_t shard)
@@ -194,8 +279,9 @@ static troupe_status make_json(const struct facts *facts, struct tp_text *out,
 {
     const struct tp_pending *pending = facts->pending;
     const char *name = pending->function ? troupe_function_name(pending->function) : NULL;
-    json_t *root = json_pack("{s:o,s:o,s:o,s:I,s:I,s:I,s:o,s:o}", "function",
-                             tp_json_text(name), "error", json_error(facts), "relaxed",
+    json_t *root = json_pack("{s:o,s:o,s:o,s:o,s:o,s:I,s:I,s:I,s:o,s:o}", "function",
+                             tp_json_text(name), "error", json_error(facts), "failed_too",
+                             json_others(facts), "left_over", json_left_over(facts), "relaxed",
                              json_relaxed(facts), "wall_ns", (json_int_t)facts->report->wall_ns,
                              "busy_ns", (json_int_t)facts->report->busy_ns, "crossed_bytes",
                              (json_int_t)facts->report->crossed, "shards", json_shards(facts),
@@ -215,6 +301,7 @@ static troupe_status fill(struct facts *facts, troupe_error *err)
 {
     TP_OWNED(tp_text_fini) struct tp_text text = {0}, json = {0};
     add_up(facts);
+    TP_TRY(note_crossed(facts, err));
     make_text(facts, &text);
     TP_TRY(tp_text_take(&text, &facts->report->text, err));
     TP_TRY(make_json(facts, &json, err));
@@ -224,6 +311,7 @@ static troupe_status fill(struct facts *facts, troupe_error *err)
 troupe_status tp_report_make(const struct tp_pending *pending, struct troupe_report **out,
                              troupe_error *err)
 {
+    TP_OWNED(facts_fini)
     struct facts facts = {.pending = pending, .block = pending->block};
     if (facts.block) facts.plan = facts.block->instance->plan;
     if (!worth_it(&facts)) return TROUPE_OK;

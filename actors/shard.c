@@ -39,6 +39,13 @@ static troupe_error *copy_error(const troupe_error *error)
     return copy;
 }
 
+troupe_error tp_shard_error(const struct tp_shard_done *done)
+{
+    troupe_error bare = {(troupe_status)done->code,
+                         "there was no memory for the failure's text"};
+    return done->error ? *done->error : bare;
+}
+
 static void end(struct tp_shard_actor *shard, struct tp_seat *seat, const troupe_error *error)
 {
     struct tp_message *done = &shard->done;

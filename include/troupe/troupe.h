@@ -214,8 +214,9 @@ TROUPE_EXPORT troupe_status troupe_plan_node_at(const troupe_plan *plan, size_t 
 TROUPE_EXPORT troupe_report *troupe_report_retain(const troupe_report *report);
 TROUPE_EXPORT void troupe_report_release(troupe_report **report);
 /* TROUPE_TEXT or TROUPE_JSON, valid as long as the report: the error with function, graph node
- * and device; consequences on other shards; wishes that were relaxed; with `profile` times by
- * graph node and device, and bytes by edge. */
+ * and device; consequences on other shards; failures of other shards that were none; values
+ * that were sent and that nobody took; wishes that were relaxed; with `profile` times by graph
+ * node and device, and bytes by edge. */
 TROUPE_EXPORT const char *troupe_report_text(const troupe_report *report, troupe_format format);
 /* With `profile`: wall time of the call, time in steps of all shards, bytes that crossed
  * between devices. 0 without. */
