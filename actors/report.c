@@ -232,9 +232,9 @@ static json_t *json_steps(const struct facts *facts, uint32_t shard)
     for (uint32_t i = 0; frame->profile && i < frame->program->n_steps; i++) {
         const struct tp_step *step = &frame->program->steps[i];
         if (step->kind != TP_STEP_KERNEL && step->kind != TP_STEP_DYNAMIC) continue;
-        json_array_append_new(list, json_pack("{s:o,s:s,s:I}", "node", tp_json_text(step->name),
-                                              "op", step->node->op->name, "ns",
-                                              (json_int_t)tp_ticks_ns(frame->profile[i])));
+        tp_json_add(&list, json_pack("{s:o,s:s,s:I}", "node", tp_json_text(step->name), "op",
+                                     step->node->op->name, "ns",
+                                     (json_int_t)tp_ticks_ns(frame->profile[i])));
     }
     return list;
 }
@@ -243,11 +243,10 @@ static json_t *json_shards(const struct facts *facts)
 {
     json_t *list = json_array();
     for (uint32_t i = 0; facts->block && i < facts->block->n_shards; i++)
-        json_array_append_new(list,
-                              json_pack("{s:s,s:b,s:i,s:o}", "device", device_of(facts, i),
-                                        "worked", facts->block->ends[i] == TP_END_WORKED,
-                                        "nodes", (int)facts->block->shards[i].frame.ran,
-                                        "steps", json_steps(facts, i)));
+        tp_json_add(&list, json_pack("{s:s,s:b,s:i,s:o}", "device", device_of(facts, i),
+                                     "worked", facts->block->ends[i] == TP_END_WORKED, "nodes",
+                                     (int)facts->block->shards[i].frame.ran, "steps",
+                                     json_steps(facts, i)));
     return list;
 }
 
@@ -257,11 +256,10 @@ static json_t *json_edges(const struct facts *facts)
     for (uint32_t i = 0; facts->block && facts->block->edge_bytes && i < parts(facts)->n_edges;
          i++) {
         const struct tp_edge *edge = &parts(facts)->edges[i];
-        json_array_append_new(
-            list, json_pack("{s:s,s:s,s:o,s:I}", "from", device_of(facts, edge->from), "to",
-                            device_of(facts, edge->to), "value",
-                            tp_json_text(value_name(facts, edge->value)), "bytes",
-                            (json_int_t)facts->block->edge_bytes[i]));
+        tp_json_add(&list, json_pack("{s:s,s:s,s:o,s:I}", "from", device_of(facts, edge->from),
+                                     "to", device_of(facts, edge->to), "value",
+                                     tp_json_text(value_name(facts, edge->value)), "bytes",
+                                     (json_int_t)facts->block->edge_bytes[i]));
     }
     return list;
 }
@@ -270,7 +268,7 @@ static json_t *json_relaxed(const struct facts *facts)
 {
     json_t *list = json_array();
     for (size_t i = 0; facts->plan && i < facts->plan->placement->n_relaxations; i++)
-        json_array_append_new(list, tp_json_text(facts->plan->placement->relaxations[i]));
+        tp_json_add(&list, tp_json_text(facts->plan->placement->relaxations[i]));
     return list;
 }
 

@@ -12,21 +12,16 @@
 #include "graph/nearest.h"
 #include "tensor/tensor.h"
 
-#define REASON_SIZE 512
-
 /* -- Make ---------------------------------------------------------------------------------- */
 
 static troupe_status note_reasons(struct troupe_plan *plan, troupe_error *err)
 {
-    char text[REASON_SIZE];
     uint32_t n = plan->body->n_nodes;
     plan->reasons = tp_alloc_array(n + (size_t)1, sizeof(char *));
     if (!plan->reasons) return tp_fail_memory(err, n * sizeof(char *));
-    for (uint32_t i = 0; i < n; i++) {
-        tp_reason_show(plan->body, &plan->env, plan->placement, i, text, sizeof text);
-        plan->reasons[i] = tp_strdup(text);
-        if (!plan->reasons[i]) return tp_fail_memory(err, strlen(text));
-    }
+    for (uint32_t i = 0; i < n; i++)
+        TP_TRY(
+            tp_reason_text(plan->body, &plan->env, plan->placement, i, &plan->reasons[i], err));
     return TROUPE_OK;
 }
 
@@ -228,8 +223,7 @@ static json_t *json_args(const struct troupe_plan *plan)
 {
     json_t *list = json_array();
     for (uint32_t i = 0; i < plan->body->n_args; i++)
-        json_array_append_new(list,
-                              json_typed(plan->body->values[i].name, type_text(plan, i).text));
+        tp_json_add(&list, json_typed(plan->body->values[i].name, type_text(plan, i).text));
     return list;
 }
 
@@ -237,9 +231,8 @@ static json_t *json_results(const struct troupe_plan *plan)
 {
     json_t *list = json_array();
     for (uint32_t i = 0; i < plan->body->n_results; i++)
-        json_array_append_new(list,
-                              json_typed(plan->body->results[i].name,
-                                         type_text(plan, plan->body->results[i].value).text));
+        tp_json_add(&list, json_typed(plan->body->results[i].name,
+                                      type_text(plan, plan->body->results[i].value).text));
     return list;
 }
 
@@ -248,12 +241,11 @@ static json_t *json_nodes(const struct troupe_plan *plan)
     json_t *list = json_array();
     for (uint32_t i = 0; i < plan->body->n_nodes; i++) {
         const struct tp_node *node = &plan->body->nodes[i];
-        json_array_append_new(list,
-                              json_pack("{s:o,s:s,s:s,s:o,s:b}", "name",
-                                        tp_json_text(node->name), "op", node->op->name,
-                                        "device", device_at(plan, plan->placement->device[i]),
-                                        "reason", tp_json_text(plan->reasons[i]), "relaxed",
-                                        plan->placement->reason[i].relaxed));
+        tp_json_add(&list, json_pack("{s:o,s:s,s:s,s:o,s:b}", "name", tp_json_text(node->name),
+                                     "op", node->op->name, "device",
+                                     device_at(plan, plan->placement->device[i]), "reason",
+                                     tp_json_text(plan->reasons[i]), "relaxed",
+                                     plan->placement->reason[i].relaxed));
     }
     return list;
 }
@@ -262,7 +254,7 @@ static json_t *json_numbers(const uint32_t *list, uint32_t n)
 {
     json_t *out = json_array();
     for (uint32_t i = 0; i < n; i++)
-        json_array_append_new(out, json_integer(list[i]));
+        tp_json_add(&out, json_integer(list[i]));
     return out;
 }
 
@@ -271,10 +263,9 @@ static json_t *json_shards(const struct troupe_plan *plan)
     json_t *list = json_array();
     for (uint32_t i = 0; i < plan->partition->n_shards; i++) {
         const struct tp_shard *shard = &plan->partition->shards[i];
-        json_array_append_new(list, json_pack("{s:s,s:o,s:o}", "device", shard_device(plan, i),
-                                              "args", json_numbers(shard->args, shard->n_args),
-                                              "results",
-                                              json_numbers(shard->results, shard->n_results)));
+        tp_json_add(&list, json_pack("{s:s,s:o,s:o}", "device", shard_device(plan, i), "args",
+                                     json_numbers(shard->args, shard->n_args), "results",
+                                     json_numbers(shard->results, shard->n_results)));
     }
     return list;
 }
@@ -286,10 +277,9 @@ static json_t *json_edge(const struct troupe_plan *plan, const struct tp_edge *e
     json_t *row = json_pack("{s:s,s:s,s:o}", "from", shard_device(plan, edge->from), "to",
                             shard_device(plan, edge->to), "value",
                             tp_json_text(value ? plan->body->values[edge->value].name : NULL));
-    if (value)
-        json_object_set_new(row, "type", tp_json_text(type_text(plan, edge->value).text));
+    if (value) tp_json_set(&row, "type", tp_json_text(type_text(plan, edge->value).text));
     if (value && value_bytes(plan, edge->value, &bytes))
-        json_object_set_new(row, "bytes", json_integer((json_int_t)bytes));
+        tp_json_set(&row, "bytes", json_integer((json_int_t)bytes));
     return row;
 }
 
@@ -297,7 +287,7 @@ static json_t *json_edges(const struct troupe_plan *plan)
 {
     json_t *list = json_array();
     for (uint32_t i = 0; i < plan->partition->n_edges; i++)
-        json_array_append_new(list, json_edge(plan, &plan->partition->edges[i]));
+        tp_json_add(&list, json_edge(plan, &plan->partition->edges[i]));
     return list;
 }
 
@@ -305,7 +295,7 @@ static json_t *json_relaxed(const struct troupe_plan *plan)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < plan->placement->n_relaxations; i++)
-        json_array_append_new(list, tp_json_text(plan->placement->relaxations[i]));
+        tp_json_add(&list, tp_json_text(plan->placement->relaxations[i]));
     return list;
 }
 

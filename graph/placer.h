@@ -95,10 +95,11 @@ troupe_status tp_place(const struct tp_function *function, const struct tp_place
                        struct tp_placement **out, troupe_error *err) TROUPE_MUST_CHECK;
 void tp_placement_destroy(struct tp_placement **placement);
 
-/* The reason as a sentence: "rule 3 of two.place: 'conv*' -> cpu:1". Like snprintf. */
-size_t tp_reason_show(const struct tp_function *function, const struct tp_place_env *env,
-                      const struct tp_placement *placement, uint32_t node, char *text,
-                      size_t size);
+/* The reason as a sentence: "rule 3 of two.place: 'conv*' -> cpu:1". *out is the caller's to
+ * tp_free. */
+troupe_status tp_reason_text(const struct tp_function *function, const struct tp_place_env *env,
+                             const struct tp_placement *placement, uint32_t node, char **out,
+                             troupe_error *err) TROUPE_MUST_CHECK;
 /* The chain of rules for one graph node, a line each: what was asked for, which groups it
  * joined, what was possible, what decided. */
 troupe_status tp_place_explain(const struct tp_function *function,

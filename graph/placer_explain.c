@@ -99,16 +99,13 @@ static void add_reason(const struct tp_function *f, const struct tp_place_env *e
     if (reason->relaxed) tp_text_add(out, ", relaxed");
 }
 
-size_t tp_reason_show(const struct tp_function *function, const struct tp_place_env *env,
-                      const struct tp_placement *placement, uint32_t node, char *text,
-                      size_t size)
+troupe_status tp_reason_text(const struct tp_function *function, const struct tp_place_env *env,
+                             const struct tp_placement *placement, uint32_t node, char **out,
+                             troupe_error *err)
 {
-    struct tp_text out = {0};
-    add_reason(function, env, placement, node, &out);
-    const char *shown = out.data ? out.data : "";
-    const int n = snprintf(text, size, "%s", shown);
-    tp_text_fini(&out);
-    return n < 0 ? 0 : (size_t)n;
+    struct tp_text text = {0};
+    add_reason(function, env, placement, node, &text);
+    return tp_text_take(&text, out, err);
 }
 
 static void add_asked(const struct tp_function *f, const struct tp_place_env *env,

@@ -300,15 +300,23 @@ troupe_status scene_place(struct scene *s, troupe_error *err)
     return tp_place(s->function->body, &s->env, &s->placement, err);
 }
 
+char *scene_reason(const struct scene *s, uint32_t node)
+{
+    troupe_error err;
+    char *text = NULL;
+    ck_ok(tp_reason_text(s->function->body, &s->env, s->placement, node, &text, &err));
+    return text;
+}
+
 void scene_check(const struct scene *s, const char *node, const char *device, enum tp_why why)
 {
     const uint32_t i = place_find(s->function, node), want = place_device(s->devices, device);
-    char text[200];
-    tp_reason_show(s->function->body, &s->env, s->placement, i, text, sizeof(text));
+    char *text = scene_reason(s, i);
     ck_assert_msg(s->placement->device[i] == want, "'%s' is on %s: %s", node,
                   tp_name_text(&s->devices->list[s->placement->device[i]].name).text, text);
     ck_assert_msg(s->placement->reason[i].why == why, "'%s': reason %d, not %d: %s", node,
                   s->placement->reason[i].why, why, text);
+    tp_free(text);
 }
 
 void scene_check_detail(const struct scene *s, const char *node, const char *detail)

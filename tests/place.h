@@ -57,6 +57,8 @@ void scene_end(struct scene *s);
 /* Rules from a text that is called "two.place". */
 void scene_rules(struct scene *s, const char *text);
 troupe_status scene_place(struct scene *s, troupe_error *err);
+/* The reason of a graph node as a sentence, to tp_free. */
+char *scene_reason(const struct scene *s, uint32_t node);
 /* The graph node is on the device, for that reason; with that graph node as its detail. */
 void scene_check(const struct scene *s, const char *node, const char *device, enum tp_why why);
 void scene_check_detail(const struct scene *s, const char *node, const char *detail);

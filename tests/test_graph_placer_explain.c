@@ -31,17 +31,14 @@ START_TEST(a_reason_is_a_sentence)
         "its annotation cpu:8, relaxed",
     };
     troupe_error err;
-    char text[200];
     SCENE(s, "cpu:0 cpu:1 gpu:0", "cpu:0", "x", story, "out size sum gpu one odd");
     s.env.soft = true;
     scene_rules(&s, "o?t /device:cpu");
     ck_ok(scene_place(&s, &err));
     for (uint32_t i = 0; i < TP_COUNT(sentences); i++) {
-        const size_t n = tp_reason_show(s.function->body, &s.env, s.placement, i, text, 200);
+        char *text = scene_reason(&s, i);
         ck_assert_str_eq(text, sentences[i]);
-        ck_assert_uint_eq(n, strlen(text));
-        ck_assert_uint_eq(tp_reason_show(s.function->body, &s.env, s.placement, i, text, 5), n);
-        ck_assert_uint_eq(strlen(text), 4);
+        tp_free(text);
     }
 }
 END_TEST
@@ -59,12 +56,12 @@ START_TEST(the_reasons_of_copies_shares_and_defaults_are_sentences_too)
         "its annotation cpu:1", "the default device of the call",
         "the best device with a kernel for LikesGpu"};
     troupe_error err;
-    char text[200];
     SCENE(s, "cpu:0 cpu:1 gpu:0", "cpu:0", "x", nodes, "out free likes");
     ck_ok(scene_place(&s, &err));
     for (uint32_t i = 0; i < TP_COUNT(sentences); i++) {
-        tp_reason_show(s.function->body, &s.env, s.placement, i, text, sizeof(text));
+        char *text = scene_reason(&s, i);
         ck_assert_str_eq(text, sentences[i]);
+        tp_free(text);
     }
     for (uint32_t i = 0; i < 5; i++)
         s.function->body->nodes[i].device = tp_name_none;
@@ -72,8 +69,9 @@ START_TEST(the_reasons_of_copies_shares_and_defaults_are_sentences_too)
     s.env.cut = true;
     s.devices->list[2].priority = 0;
     ck_ok(scene_place(&s, &err));
-    tp_reason_show(s.function->body, &s.env, s.placement, 4, text, sizeof(text));
+    char *text = scene_reason(&s, 4);
     ck_assert_str_eq(text, "share 2 of 2 of the work, in order");
+    tp_free(text);
 }
 END_TEST
 
