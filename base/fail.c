@@ -7,6 +7,7 @@
  */
 #include "base/fail.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,26 @@ const char *troupe_status_name(troupe_status status)
         return "END";
     }
     return "UNKNOWN";
+}
+
+troupe_status tp_fail_code(int number)
+{
+    switch (number) {
+    case ENOENT:
+    case ENOTDIR:
+        return TROUPE_NOT_FOUND;
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+        return TROUPE_EXHAUSTED;
+    case EIO:
+        return TROUPE_DEVICE;
+    default:
+        return TROUPE_INVALID;
+    }
 }
 
 static int continues_utf8(char c)

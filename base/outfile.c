@@ -17,14 +17,7 @@
 
 troupe_status tp_fail_errno(troupe_error *err, int error, const char *what)
 {
-    troupe_status code = TROUPE_INVALID;
-    if (error == ENOENT || error == ENOTDIR) code = TROUPE_NOT_FOUND;
-    if (error == ENOMEM || error == ENOSPC || error == EDQUOT || error == EMFILE ||
-        error == ENFILE || error == EFBIG) {
-        code = TROUPE_EXHAUSTED;
-    }
-    if (error == EIO) code = TROUPE_DEVICE;
-    return tp_fail(err, code, "%s: %s", what, strerror(error));
+    return tp_fail(err, tp_fail_code(error), "%s: %s", what, strerror(error));
 }
 
 void tp_outfile_discard(struct tp_outfile *file)

@@ -130,9 +130,7 @@ static void close_at(int *file)
 static troupe_status fail_file(const char *path, const char *what, troupe_error *err)
 {
     const int number = errno;
-    const bool missing = number == ENOENT || number == ENOTDIR;
-    return tp_fail(err, missing ? TROUPE_NOT_FOUND : TROUPE_INVALID, "%s: %s: %s", path, what,
-                   strerror(number));
+    return tp_fail(err, tp_fail_code(number), "%s: %s: %s", path, what, strerror(number));
 }
 
 /* Not blocking: a pipe is refused, and nobody waits for its other end. */

@@ -35,9 +35,7 @@ static troupe_status fail_part(const char *path, int number, troupe_error *err)
     if (number == ELOOP || number == EMLINK) {
         return tp_fail(err, TROUPE_INVALID, "'%s' leads over a symbolic link", path);
     }
-    const bool missing = number == ENOENT || number == ENOTDIR;
-    return tp_fail(err, missing ? TROUPE_NOT_FOUND : TROUPE_INVALID, "'%s': %s", path,
-                   strerror(number));
+    return tp_fail(err, tp_fail_code(number), "'%s': %s", path, strerror(number));
 }
 
 /* A part of the path: a name, and whether it is the last. */

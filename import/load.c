@@ -26,11 +26,7 @@ static troupe_status open_file(const char *path, int *out, size_t *size, troupe_
 {
     struct stat stat;
     *out = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (*out < 0) {
-        const bool full = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
-        return tp_fail(err, full ? TROUPE_EXHAUSTED : TROUPE_NOT_FOUND, "%s: %s", path,
-                       strerror(errno));
-    }
+    if (*out < 0) return tp_fail(err, tp_fail_code(errno), "%s: %s", path, strerror(errno));
     if (fstat(*out, &stat) < 0 || !S_ISREG(stat.st_mode))
         return tp_fail(err, TROUPE_INVALID, "%s is no file", path);
     *size = (size_t)stat.st_size;
@@ -44,7 +40,7 @@ static troupe_status read_some(int file, const char *path, void *bytes, size_t s
     for (*got = 0; *got < size;) {
         const ssize_t n = pread(file, (char *)bytes + *got, size - *got, (off_t)*got);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return tp_fail(err, TROUPE_INVALID, "%s: %s", path, strerror(errno));
+        if (n < 0) return tp_fail(err, tp_fail_code(errno), "%s: %s", path, strerror(errno));
         if (n == 0) break; /* shorter than it was */
         *got += (size_t)n;
     }

@@ -56,9 +56,7 @@ static troupe_status fail_open(const char *path, int code, troupe_error *err)
         return tp_fail(err, TROUPE_INVALID,
                        "external data '%s': a symbolic link leads outside the model's folder",
                        path);
-    if (code == EMFILE || code == ENFILE || code == ENOMEM)
-        return tp_fail(err, TROUPE_EXHAUSTED, "external data '%s': %s", path, strerror(code));
-    return tp_fail(err, TROUPE_NOT_FOUND, "external data '%s': %s", path, strerror(code));
+    return tp_fail(err, tp_fail_code(code), "external data '%s': %s", path, strerror(code));
 }
 
 troupe_status tp_onnx_open_plain(int folder, const char *path, int *out, troupe_error *err)
@@ -112,7 +110,7 @@ static troupe_status open_folder(const char *folder, int *out, troupe_error *err
         return tp_fail(err, TROUPE_INVALID, "external data of a model without a folder");
     *out = open(*folder ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*out < 0)
-        return tp_fail(err, TROUPE_NOT_FOUND, "folder '%s': %s", folder, strerror(errno));
+        return tp_fail(err, tp_fail_code(errno), "folder '%s': %s", folder, strerror(errno));
     return TROUPE_OK;
 }
 
@@ -189,7 +187,8 @@ troupe_status tp_onnx_external_read(struct tp_onnx_source *source, uint64_t at, 
             pread(source->file, (char *)out + done, size - done, (off_t)(at + done));
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0)
-            return tp_fail(err, TROUPE_INVALID, "external data '%s': %s", source->location,
+            return tp_fail(err, n < 0 ? tp_fail_code(errno) : TROUPE_INVALID,
+                           "external data '%s': %s", source->location,
                            n < 0 ? strerror(errno) : "the file became shorter");
         done += (size_t)n;
     }

@@ -104,8 +104,9 @@ typedef struct troupe_call_options {
     bool cut;     /* nothing annotated: cut the function over all devices by balanced work */
     bool profile; /* measure each step; the figures are in the report */
     troupe_report **report; /* written before `done` runs (or troupe_run returns): the report on
-                             * a call that failed, had wishes relaxed, or was profiled; else
-                             * NULL. The caller's to release */
+                             * a call that failed, had wishes relaxed, or was profiled; else,
+                             * and where there is no memory for it, NULL. The caller's to
+                             * release */
 } troupe_call_options;
 #define TROUPE_CALL_OPTIONS_INIT                                                               \
     {                                                                                          \
@@ -147,7 +148,8 @@ TROUPE_EXPORT void troupe_cancel(troupe_runtime *runtime, uint64_t call);
 /* Readable while a callback is due, or work that only this caller's thread can do: for poll,
  * epoll or zmq_poll. Level-triggered, and yours to watch only: do not read or close it. It is
  * readable a moment early when another thread is about to hand something over, and never late:
- * a dispatch or wait that leaves nothing due leaves it unreadable. */
+ * a dispatch or wait that leaves nothing due leaves it unreadable. It is made when it is first
+ * asked for; -1: the process has no descriptor left. */
 TROUPE_EXPORT int troupe_fd(const troupe_runtime *runtime);
 /* Run the callbacks that are due. Without workers also runs the work that there is, until
  * nothing is left to do. Never waits. TROUPE_PENDING: no callback was due. */
