@@ -41,6 +41,8 @@ struct member {
 
 /* n_workers 3: they sleep at once, without looking for work first. */
 troupe_runtime *crowd_open(const char *devices, int n_workers, size_t max_plans);
+/* TROUPE_ROUNDS (make check-long), or as many as are usual, fewer under a sanitizer. */
+int crowd_rounds(int usual);
 void crowd_go(struct crowd *crowd, int go);
 /* n members do `body` at once, to their end. */
 void crowd_play(struct crowd *crowd, struct member *members, int n, int rounds,
