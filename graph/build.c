@@ -131,6 +131,15 @@ static troupe_status check_default(const struct tp_function *f, const struct tp_
                    value->name, wanted, tp_type_text(given).text);
 }
 
+/* The type of an argument or a result. */
+static troupe_status type_of(troupe_builder *b, const char *what, const char *name,
+                             const char *type, struct tp_type *out, troupe_error *err)
+{
+    const troupe_status status = tp_body_type(&b->body, type, out, NULL, err);
+    if (status < 0) tp_fail_in(err, "%s '%s'", what, name);
+    return status;
+}
+
 static troupe_status add_arg(troupe_builder *b, const char *name, const char *type,
                              const troupe_tensor *value, troupe_value *out, troupe_error *err)
 {
@@ -141,7 +150,7 @@ static troupe_status add_arg(troupe_builder *b, const char *name, const char *ty
         return tp_fail(err, TROUPE_INVALID,
                        "argument '%s' comes after a constant or a graph node", name);
     }
-    TP_TRY(tp_body_type(&b->body, type, &arg.type, NULL, err));
+    TP_TRY(type_of(b, "argument", name, type, &arg.type, err));
     if (arg.type.dtype == TROUPE_DTYPE_NONE)
         return tp_fail(err, TROUPE_INVALID, "argument '%s' needs an element type", name);
     arg.constant = (troupe_tensor *)value;
@@ -235,7 +244,7 @@ static troupe_status declare(troupe_builder *b, const char *name, const char *ty
                              troupe_error *err)
 {
     struct tp_result result = {.name = name, .value = TP_NO_VALUE};
-    TP_TRY(tp_body_type(&b->body, type, &result.type, NULL, err));
+    TP_TRY(type_of(b, "result", name, type, &result.type, err));
     return append_result(b, &result, err);
 }
 

@@ -2,6 +2,8 @@
  *
  * tests/test_graph_build_refused.c - the builder: what it refuses, and that it is usable afterwards.
  */
+#include <stdio.h>
+
 #include "tests/building.h"
 
 /* What a builder that has begun refuses: values are x 0, w 1, a 2. */
@@ -160,6 +162,33 @@ START_TEST(malformed_types_are_refused)
     troupe_function_arg_text(f, 0, text, sizeof(text));
     ck_assert_str_eq(text, "f32[2,n,?,\"a b\",n]");
     troupe_function_release(&f);
+}
+END_TEST
+
+/* An argument or a result is one tensor: there is no type of several. */
+START_TEST(a_list_as_argument_or_result_is_refused_with_its_name)
+{
+    static const char *const lists[] = {"[f32[2]]",       "f32[2][]",      "f32[2], f32[3]",
+                                        "(f32[2],i32[])", "list(f32[2])",  "f32[2]*",
+                                        "seq(f32[2])",    "{f32[2]}",      "f32[2] f32[2]",
+                                        "f32[2]...",      "optional(f32)", "f32[2]?"};
+    troupe_error err;
+    for (size_t i = 0; i < TP_COUNT(lists); i++) {
+        troupe_builder *b = builder("f", NULL);
+        char text[120], declared[120];
+        troupe_library *library;
+        snprintf(text, sizeof(text), "function f(xs: %s) -> (y)\n  y = Relu(xs)\n", lists[i]);
+        snprintf(declared, sizeof(declared),
+                 "function f(x: f32[2]) -> (ys: %s)\n  ys = Relu(x)\n", lists[i]);
+        ck_fails(troupe_builder_arg(b, "xs", lists[i], NULL, &err), INVALID, "'xs'");
+        ck_fails(troupe_builder_declare_result(b, "ys", lists[i], &err), INVALID, "'ys'");
+        troupe_builder_destroy(&b);
+        ck_ok(troupe_library_new(&library, &err));
+        ck_fails(troupe_library_read(library, "t", text, strlen(text), &err), INVALID, "t:1:");
+        ck_fails(troupe_library_read(library, "t", declared, strlen(declared), &err), INVALID,
+                 "t:1:");
+        troupe_library_destroy(&library);
+    }
 }
 END_TEST
 
@@ -335,6 +364,7 @@ static Suite *suite(void)
     tcase_add_test(t, types_of_inputs_are_compared_with_the_operators);
     tcase_add_test(t, messages_call_dimensions_by_their_names);
     tcase_add_loop_test(t, malformed_types_are_refused, 0, 15);
+    tcase_add_test(t, a_list_as_argument_or_result_is_refused_with_its_name);
     tcase_add_test(t, arguments_come_first_and_have_names_of_their_own);
     tcase_add_test(t, a_default_fits_its_argument);
     tcase_add_test(t, a_declared_result_must_be_met);
