@@ -158,6 +158,7 @@ static troupe_status prepare_parts(struct tp_prepare *prepare, const struct tp_c
 static troupe_status prepare(struct tp_prepare *prepare, troupe_error *err)
 {
     struct tp_conv conv;
+    TP_TRY(tp_dense_check(err));
     TP_TRY(tp_conv_make(&conv, &prepare->node, err));
     const double size = (double)conv.n * (double)conv.groups * (double)conv.out *
                         (double)conv.in * (double)conv.taps * (double)conv.y_space;

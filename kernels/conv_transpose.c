@@ -324,6 +324,7 @@ static troupe_status prepare(struct tp_prepare *prepare, troupe_error *err)
     const struct tp_infer *node = &prepare->node;
     const struct tp_shape *x = tp_infer_shape(node, 0), *w = tp_infer_shape(node, 1);
     struct tp_window window;
+    TP_TRY(tp_dense_check(err));
     TP_TRY(make_window(&window, node, w->rank - 2, x->dims + 2, w->dims + 2, err));
     struct state *s = tp_kernel_state(prepare, sizeof(*s), err);
     if (!s) return TROUPE_EXHAUSTED;

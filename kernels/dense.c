@@ -12,13 +12,27 @@
 #include "kernels/blas.h"
 #include "kernels/convert.h"
 
-bool tp_dense_allows(enum tp_dense_way way)
+/* The most preferred way that the setting leaves; not one of them: it is unknown. */
+static size_t most_allowed(const char *set)
 {
     static const char *const names[] = {"own", "blas", "dnnl"};
+    size_t i = 0;
+    if (!set || !*set) return TP_DENSE_DNNL;
+    while (i < TP_COUNT(names) && strcmp(set, names[i]) != 0)
+        i++;
+    return i;
+}
+
+bool tp_dense_allows(enum tp_dense_way way)
+{
+    return (size_t)way <= most_allowed(getenv("TROUPE_DENSE"));
+}
+
+troupe_status tp_dense_check(troupe_error *err)
+{
     const char *set = getenv("TROUPE_DENSE");
-    for (size_t i = 0; set && i < TP_COUNT(names); i++)
-        if (strcmp(set, names[i]) == 0) return (size_t)way <= i;
-    return true;
+    if (most_allowed(set) <= TP_DENSE_DNNL) return TROUPE_OK;
+    return tp_fail(err, TROUPE_INVALID, "TROUPE_DENSE is '%s', not own, blas or dnnl", set);
 }
 
 static bool is_half(troupe_dtype dtype)
@@ -72,6 +86,7 @@ static troupe_status choose(struct tp_dense *dense, const float *b, int threads,
 troupe_status tp_dense_make(struct tp_dense *dense, const void *b, int threads, bool *keeps,
                             troupe_error *err)
 {
+    TP_TRY(tp_dense_check(err));
     const bool half = is_half(dense->dtype);
     const double size = (double)dense->m * (double)dense->n * (double)dense->k;
     dense->result = half ? TROUPE_F32 : dense->dtype;

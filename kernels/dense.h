@@ -19,6 +19,8 @@
 enum tp_dense_way { TP_DENSE_OWN, TP_DENSE_BLAS, TP_DENSE_DNNL };
 /* By the setting TROUPE_DENSE: all, unless it is the name of one that stands below this one. */
 bool tp_dense_allows(enum tp_dense_way way);
+/* INVALID: the setting is none of their names. Looked at when an operator is prepared. */
+troupe_status tp_dense_check(troupe_error *err) TROUPE_MUST_CHECK;
 /* Multiplications from which on a library is worth its call. */
 #define TP_DENSE_WORTH (32.0 * 32 * 32)
 

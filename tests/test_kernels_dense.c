@@ -103,6 +103,42 @@ START_TEST(ways_agree)
 }
 END_TEST
 
+static troupe_status run_with(struct op_case *c, const char *setting, troupe_error *err)
+{
+    if (setting)
+        setenv("TROUPE_DENSE", setting, 1);
+    else
+        unsetenv("TROUPE_DENSE");
+    return op_case_run(c, &(struct op_way){.alias = -1, .all_known = true}, err);
+}
+
+/* Empty and the name of the most preferred way are the default; others are near it. */
+START_TEST(the_setting_names_a_way_or_none_and_an_unknown_name_is_refused)
+{
+    static const char *const known[] = {"", "dnnl", "blas", "own"}, *const unknown[] = {
+                                                                        "OWN", "fast", "own "};
+    troupe_error err;
+    struct op_case c;
+    size_t at;
+    make_case(&c, _i);
+    ck_ok(run_with(&c, NULL, &err));
+    troupe_tensor *want = troupe_tensor_retain(c.results[0]);
+    for (size_t i = 0; i < TP_COUNT(known); i++) {
+        ck_ok(run_with(&c, known[i], &err));
+        ck_assert(i > 1 ? op_case_close(c.results[0], want, 64, &at)
+                        : op_case_same(c.results[0], want));
+    }
+    for (size_t i = 0; i < TP_COUNT(unknown); i++) {
+        ck_fails(run_with(&c, unknown[i], &err), INVALID, unknown[i]);
+        ck_assert_ptr_nonnull(strstr(err.text, "own, blas or dnnl"));
+    }
+    ck_ok(run_with(&c, NULL, &err));
+    ck_assert(op_case_same(c.results[0], want));
+    troupe_tensor_release(&want);
+    op_case_fini(&c);
+}
+END_TEST
+
 START_TEST(several_threads_agree_with_one)
 {
     static const char *const ways[] = {"own", "blas", "dnnl"};
@@ -264,6 +300,8 @@ static Suite *suite(void)
     TCase *t = tcase_create("dense");
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, ways_agree, 0, (int)TP_COUNT(large));
+    tcase_add_loop_test(t, the_setting_names_a_way_or_none_and_an_unknown_name_is_refused, 0,
+                        (int)TP_COUNT(large));
     tcase_add_loop_test(t, several_threads_agree_with_one, 0, (int)TP_COUNT(large));
     tcase_add_loop_test(t, our_own_products_are_exact_where_sums_are, 0,
                         (int)TP_COUNT(own_sizes));
