@@ -147,6 +147,25 @@ START_TEST(whatever_allocation_fails_a_cancelled_call_ends_once)
 }
 END_TEST
 
+/* Values as of function_over(2), by way of calls, a constant and what nobody needs. */
+START_TEST(whatever_allocation_fails_in_inlining_and_pruning_the_values_are_right_or_it_is_said)
+{
+    troupe_function *f = function_of("function up(v: f32[4], dead: f32[4]) -> (w)\n"
+                                     "  one = f32[] 1\n  waste = Mul(v, dead) @cpu:1\n"
+                                     "  w = Add(v, one) @cpu:0\n"
+                                     "function over(x: f32[4]) -> (y: f32[4], z: f32[4])\n"
+                                     "  a = up(x, x)\n  b = Mul(x, a) @cpu:1\n"
+                                     "  never = up(b, a)\n  c = Sub(b, a) @cpu:0\n"
+                                     "  z = Add(c, b) @cpu:1\n  y = Add(z, a) @cpu:0\n",
+                                     "over");
+    troupe_tensor *x = row_of(1);
+    const struct life life = {f, x, workers[_i], false, false};
+    starve(&life, 0);
+    troupe_tensor_release(&x);
+    troupe_function_release(&f);
+}
+END_TEST
+
 /* A failing shard has no memory for its text: the code comes all the same. */
 START_TEST(a_failure_that_cannot_be_told_in_full_keeps_its_code)
 {
@@ -263,6 +282,10 @@ static Suite *suite(void)
     tcase_add_loop_test(starving, whatever_allocation_fails_of_a_profiled_call_it_ends_once, 0,
                         2);
     tcase_add_loop_test(starving, whatever_allocation_fails_a_cancelled_call_ends_once, 0, 2);
+    tcase_add_loop_test(
+        starving,
+        whatever_allocation_fails_in_inlining_and_pruning_the_values_are_right_or_it_is_said, 0,
+        2);
     tcase_add_test(starving, a_failure_that_cannot_be_told_in_full_keeps_its_code);
     tcase_add_seeds(wild, a_random_function_gives_the_bits_of_the_judge_in_any_order);
     tcase_add_seeds(wild,
