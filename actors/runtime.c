@@ -143,10 +143,10 @@ static int workers_of(const troupe_options *options)
 }
 
 /* All that runs is a test of the codec then; doc/embedding.md. */
-static bool wants_wire(void)
+static bool wants_wire(const troupe_options *options)
 {
     const char *value = getenv("TROUPE_WIRE");
-    return value && strcmp(value, "1") == 0;
+    return options->wire || (value && strcmp(value, "1") == 0);
 }
 
 static troupe_status open_stage(struct troupe_runtime *runtime, const troupe_options *options,
@@ -157,7 +157,7 @@ static troupe_status open_stage(struct troupe_runtime *runtime, const troupe_opt
         .spin_us = options->spin_us == TROUPE_AUTO ? SPIN_US : options->spin_us,
         .devices = (int)runtime->n_devices,
         .seed = seed,
-        .wire = wants_wire(),
+        .wire = wants_wire(options),
     };
     TP_TRY(tp_stage_open(&runtime->stage, &stage, err));
     runtime->stage->herald = runtime->stage->workers ? NULL : &herald;

@@ -113,6 +113,40 @@ START_TEST(only_1_turns_the_codec_on)
 }
 END_TEST
 
+/* Without the environment. */
+START_TEST(an_option_turns_the_codec_on)
+{
+    troupe_error err;
+    troupe_runtime *runtime;
+    troupe_options options = TROUPE_OPTIONS_INIT;
+    wire_off();
+    for (int wire = 0; wire < 2; wire++) {
+        options.wire = wire;
+        ck_ok(troupe_open(&runtime, &options, &err));
+        ck_assert_int_eq(runtime->stage->wire, wire);
+        ck_assert_int_eq(troupe_close(&runtime), TROUPE_OK);
+    }
+}
+END_TEST
+
+/* A plan keeps its function: here another than the caller's. */
+START_TEST(a_plan_is_made_of_a_function_that_came_through_the_codec)
+{
+    int kept[2];
+    for (int wire = 0; wire < 2; wire++) {
+        if (wire) wire_on();
+        if (!wire) wire_off();
+        struct rehearsal r = rehearsal_open(1, LIST);
+        troupe_function *f = function_over(4);
+        call_rows(&r, f, 1);
+        kept[wire] = (int)atomic_load(&f->body->ref.count);
+        troupe_function_release(&f);
+        rehearsal_close(&r);
+    }
+    ck_assert_int_gt(kept[0], kept[1]);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("actors/stage: wire");
@@ -121,6 +155,8 @@ static Suite *suite(void)
     tcase_add_loop_test(t, values_are_the_same_through_the_codec_in_any_order, 0, 100);
     tcase_add_loop_test(t, a_failure_is_the_same_through_the_codec, 0, 20);
     tcase_add_test(t, threads_send_each_other_messages_through_the_codec);
+    tcase_add_test(t, an_option_turns_the_codec_on);
+    tcase_add_test(t, a_plan_is_made_of_a_function_that_came_through_the_codec);
     tcase_add_loop_test(t, only_1_turns_the_codec_on, 0, TP_COUNT(no));
     suite_add_tcase(s, t);
     return s;

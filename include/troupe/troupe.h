@@ -72,10 +72,14 @@ typedef struct troupe_options {
     size_t max_plans;           /* plans kept; the one used least recently goes first. 0: 256 */
     size_t max_calls;           /* calls in flight; over it TROUPE_BUSY. 0: 65536 */
     const char *default_device; /* NULL: the first of the list */
+    /* Send every message between actors, and every function that is planned, through its wire
+     * form and back, as between processes: a test, with the same results. Also when the
+     * environment has TROUPE_WIRE=1. */
+    bool wire;
 } troupe_options;
 #define TROUPE_OPTIONS_INIT                                                                    \
     {                                                                                          \
-        sizeof(troupe_options), NULL, TROUPE_AUTO, TROUPE_AUTO, 0, 0, NULL                     \
+        sizeof(troupe_options), NULL, TROUPE_AUTO, TROUPE_AUTO, 0, 0, NULL, false              \
     }
 
 /* options NULL: TROUPE_OPTIONS_INIT. INVALID or NOT_FOUND: a device list that cannot be had. */
