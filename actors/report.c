@@ -277,13 +277,13 @@ static troupe_status make_json(const struct facts *facts, struct tp_text *out,
 {
     const struct tp_pending *pending = facts->pending;
     const char *name = pending->function ? troupe_function_name(pending->function) : NULL;
-    json_t *root = json_pack("{s:o,s:o,s:o,s:o,s:o,s:I,s:I,s:I,s:o,s:o}", "function",
-                             tp_json_text(name), "error", json_error(facts), "failed_too",
-                             json_others(facts), "left_over", json_left_over(facts), "relaxed",
-                             json_relaxed(facts), "wall_ns", (json_int_t)facts->report->wall_ns,
-                             "busy_ns", (json_int_t)facts->report->busy_ns, "crossed_bytes",
-                             (json_int_t)facts->report->crossed, "shards", json_shards(facts),
-                             "edges", json_edges(facts));
+    json_t *root = json_pack(
+        "{s:i,s:o,s:o,s:o,s:o,s:o,s:I,s:I,s:I,s:o,s:o}", "format", TROUPE_JSON_FORMAT,
+        "function", tp_json_text(name), "error", json_error(facts), "failed_too",
+        json_others(facts), "left_over", json_left_over(facts), "relaxed", json_relaxed(facts),
+        "wall_ns", (json_int_t)facts->report->wall_ns, "busy_ns",
+        (json_int_t)facts->report->busy_ns, "crossed_bytes", (json_int_t)facts->report->crossed,
+        "shards", json_shards(facts), "edges", json_edges(facts));
     return tp_json_write(root, out, err);
 }
 

@@ -302,10 +302,11 @@ static json_t *json_relaxed(const struct troupe_plan *plan)
 static troupe_status show_json(const struct troupe_plan *plan, struct tp_text *out,
                                troupe_error *err)
 {
-    json_t *root = json_pack(
-        "{s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "function", tp_json_text(plan->body->name), "args",
-        json_args(plan), "results", json_results(plan), "nodes", json_nodes(plan), "shards",
-        json_shards(plan), "edges", json_edges(plan), "relaxed", json_relaxed(plan));
+    json_t *root =
+        json_pack("{s:i,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "format", TROUPE_JSON_FORMAT, "function",
+                  tp_json_text(plan->body->name), "args", json_args(plan), "results",
+                  json_results(plan), "nodes", json_nodes(plan), "shards", json_shards(plan),
+                  "edges", json_edges(plan), "relaxed", json_relaxed(plan));
     return tp_json_write(root, out, err);
 }
 

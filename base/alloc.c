@@ -15,10 +15,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/fail.h"
 
 #define LINE_SIZE 64
+#define PAGE      65536 /* a multiple of every machine's */
+#define LARGE     (4u << 20)
 
 static struct {
     alignas(LINE_SIZE) atomic_bool watched; /* tp_alloc_fail_at was called: count requests */
@@ -90,6 +93,19 @@ void *tp_alloc_aligned(size_t align, size_t size)
     if (align < sizeof(void *)) align = sizeof(void *);
     if (posix_memalign(&memory, align, bytes) != 0) return NULL;
     return counted(memory);
+}
+
+/* A failure changes nothing but the time that it takes. */
+void tp_alloc_expect(void *memory, size_t size)
+{
+#ifdef MADV_HUGEPAGE
+    const uintptr_t mask = PAGE - 1;
+    const uintptr_t from = ((uintptr_t)memory + mask) & ~mask;
+    const uintptr_t to = ((uintptr_t)memory + size) & ~mask;
+    if (size >= LARGE) (void)!madvise((void *)from, to - from, MADV_HUGEPAGE);
+#else
+    (void)memory, (void)size;
+#endif
 }
 
 void *tp_realloc_array(void *memory, size_t n, size_t size)

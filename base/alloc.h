@@ -30,6 +30,9 @@ void *tp_realloc_array(void *memory, size_t n, size_t size) TROUPE_MUST_CHECK;
 char *tp_strdup(const char *text) TROUPE_MUST_CHECK;
 char *tp_strndup(const char *text, size_t size) TROUPE_MUST_CHECK;
 void tp_free(void *memory);
+/* New memory will be filled from end to end: where it is large, the kernel may give it in large
+ * pages, which takes a fraction of the time. */
+void tp_alloc_expect(void *memory, size_t size);
 /* For TP_OWNED on a pointer of any type: frees *(void **)memory. */
 void tp_free_at(void *memory);
 

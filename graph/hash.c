@@ -6,7 +6,9 @@
  */
 #include "graph/hash.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -273,4 +275,19 @@ troupe_status tp_hash_functions(const struct tp_function *const *functions, size
     }
     finish(&h, out);
     return TROUPE_OK;
+}
+
+struct tp_hash_text tp_hash_text(const uint64_t hash[2])
+{
+    struct tp_hash_text out;
+    snprintf(out.text, sizeof(out.text), "%016" PRIx64 "%016" PRIx64, hash[0], hash[1]);
+    return out;
+}
+
+troupe_status tp_hash_check(const char *what, const uint64_t expected[2],
+                            const uint64_t found[2], troupe_error *err)
+{
+    if (expected[0] == found[0] && expected[1] == found[1]) return TROUPE_OK;
+    return tp_fail(err, TROUPE_CORRUPT, "%s: %s was expected, it is %s", what,
+                   tp_hash_text(expected).text, tp_hash_text(found).text);
 }

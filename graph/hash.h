@@ -21,4 +21,13 @@ troupe_status tp_hash_function(const struct tp_function *function, uint64_t out[
 troupe_status tp_hash_functions(const struct tp_function *const *functions, size_t n,
                                 uint64_t out[2], troupe_error *err) TROUPE_MUST_CHECK;
 
+/* A hash as 32 hexadecimal digits. */
+struct tp_hash_text {
+    char text[33];
+};
+struct tp_hash_text tp_hash_text(const uint64_t hash[2]);
+/* CORRUPT, with both, unless they are equal: "what: ... was expected, it is ...". */
+troupe_status tp_hash_check(const char *what, const uint64_t expected[2],
+                            const uint64_t found[2], troupe_error *err) TROUPE_MUST_CHECK;
+
 #endif

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/fail.h"
 #include "graph/parser.h"
+#include "graph/stamp.h"
 #include "graph/word.h"
 
 troupe_status tp_list_add(struct tp_list *list, size_t size, void *out, troupe_error *err)
@@ -218,6 +219,25 @@ static troupe_status parse_definition(struct tp_parser *p, struct tp_definition 
     return parse_body(p, out, err);
 }
 
+/* "troupe 1", which a text may begin with. */
+static troupe_status parse_version(struct tp_parser *p, troupe_error *err)
+{
+    static const char known[] = {'0' + TP_TEXT_VERSION};
+    TP_TRY(tp_lex_next(&p->lex, err));
+    const struct tp_token version = p->lex.token;
+    if (version.kind != TP_TOKEN_NUMBER)
+        return tp_lex_expected(&p->lex, "the number of a version", err);
+    if (version.size != sizeof(known) || memcmp(version.at, known, sizeof(known)) != 0) {
+        return tp_fail(err, TROUPE_UNSUPPORTED,
+                       "%s:%u:%u: a text of version %.*s; here it is %d", p->out->source,
+                       version.place.line, version.place.column,
+                       version.size < 24 ? (int)version.size : 24, version.at, TP_TEXT_VERSION);
+    }
+    TP_TRY(tp_lex_next(&p->lex, err));
+    TP_TRY(end_line(p, err));
+    return skip_lines(p, err);
+}
+
 static troupe_status parse_all(struct tp_parser *p, const char *text, size_t size,
                                troupe_error *err)
 {
@@ -225,6 +245,7 @@ static troupe_status parse_all(struct tp_parser *p, const char *text, size_t siz
     TP_TRY(tp_arena_new(&p->out->arena, err));
     TP_TRY(tp_lex_init(&p->lex, p->out->source, text, size, err));
     TP_TRY(skip_lines(p, err));
+    if (tp_lex_is_word(&p->lex, "troupe")) TP_TRY(parse_version(p, err));
     while (p->lex.token.kind != TP_TOKEN_END) {
         struct tp_definition *definition = tp_arena_take(p->out->arena, sizeof(*definition));
         if (!definition) return tp_fail_memory(err, sizeof(*definition));

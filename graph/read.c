@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/fail.h"
 #include "graph/reader.h"
+#include "graph/stamp.h"
 
 void tp_reader_blame(const struct tp_reader *r, struct tp_place place, troupe_error *err)
 {
@@ -95,6 +96,7 @@ static troupe_status read_text(troupe_library *library, const char *source, cons
 {
     TP_OWNED(reader_fini) struct tp_reader r = {.library = library};
     r.finder = (struct tp_finder){find, name_of, &r};
+    TP_TRY(tp_stamp_check(source, text, size, err));
     TP_TRY(tp_parse(&r.parsed, source, text, size, err));
     TP_TRY(list_definitions(&r, err));
     TP_TRY(tp_reader_build_all(&r, err));

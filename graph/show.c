@@ -192,27 +192,34 @@ static void show_node(const struct tp_function *f, uint32_t i, struct tp_text *o
 }
 
 static void show_constant(const struct tp_function *f, const struct tp_value *value,
-                          struct tp_text *out)
+                          const char *file, struct tp_text *out)
 {
     tp_text_add(out, "    ");
     tp_word_show(value->name, out);
     tp_text_add(out, " = ");
-    if (value->file) {
+    if (file) {
         show_type(f, &value->type, out);
         tp_text_add(out, " file ");
-        tp_word_quote(value->file, strlen(value->file), out);
+        tp_word_quote(file, strlen(file), out);
     } else {
         show_tensor(value->constant, out);
     }
     tp_text_add(out, "\n");
 }
 
+/* Where constants are: in these files, or where they came from. */
+static const char *file_of(const struct tp_function *f, const char *const *files, uint32_t v)
+{
+    return files ? files[v] : f->values[v].file;
+}
+
 /* The constants from *at on that come before value `end`. */
-static void show_constants(const struct tp_function *f, uint32_t *at, uint32_t end,
-                           struct tp_text *out)
+static void show_constants(const struct tp_function *f, const char *const *files, uint32_t *at,
+                           uint32_t end, struct tp_text *out)
 {
     for (; *at < end; (*at)++) {
-        if (f->values[*at].node == TP_NO_NODE) show_constant(f, &f->values[*at], out);
+        if (f->values[*at].node == TP_NO_NODE)
+            show_constant(f, &f->values[*at], file_of(f, files, *at), out);
     }
 }
 
@@ -236,15 +243,17 @@ static uint32_t last_needed(const struct tp_node *node)
     return end;
 }
 
-static void show_body(const struct tp_function *f, struct tp_text *out)
+static void show_body(const struct tp_function *f, const char *const *files,
+                      struct tp_text *out)
 {
     uint32_t at = f->n_args;
     for (uint32_t i = 0; i < f->n_nodes; i++) {
         const uint32_t first = first_made(&f->nodes[i]);
-        show_constants(f, &at, first == TP_NO_VALUE ? last_needed(&f->nodes[i]) : first, out);
+        show_constants(f, files, &at, first == TP_NO_VALUE ? last_needed(&f->nodes[i]) : first,
+                       out);
         show_node(f, i, out);
     }
-    show_constants(f, &at, f->n_values, out);
+    show_constants(f, files, &at, f->n_values, out);
 }
 
 static void show_arg(const struct tp_function *f, uint32_t i, struct tp_text *out)
@@ -272,7 +281,8 @@ static void show_result(const struct tp_function *f, uint32_t i, struct tp_text 
     tp_word_show(value, out);
 }
 
-void tp_show_text(const struct tp_function *f, struct tp_text *out)
+void tp_show_text_with(const struct tp_function *f, const char *const *files,
+                       struct tp_text *out)
 {
     tp_text_add(out, "function ");
     tp_word_show(f->name, out);
@@ -284,5 +294,10 @@ void tp_show_text(const struct tp_function *f, struct tp_text *out)
     for (uint32_t i = 0; i < f->n_results; i++)
         show_result(f, i, out);
     tp_text_add(out, f->n_results ? ")\n" : "\n");
-    show_body(f, out);
+    show_body(f, files, out);
+}
+
+void tp_show_text(const struct tp_function *f, struct tp_text *out)
+{
+    tp_show_text_with(f, NULL, out);
 }

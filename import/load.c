@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * import/load.c - a model from a file, whatever its format: ONNX, or our own text form.
+ * import/load.c - a model from a file, whatever its format: ONNX, or one of our own two.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +11,8 @@
 
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "graph/library.h"
+#include "import/native.h"
 #include "import/onnx/import.h"
 #include "troupe/function.h"
 
@@ -55,18 +57,25 @@ static bool ends_with(const char *path, const char *end)
     return n >= m && strcmp(path + n - m, end) == 0;
 }
 
+enum format { FORMAT_ONNX, FORMAT_NATIVE, FORMAT_TEXT };
+
 /* The first byte of a model is the tag of one of its low fields, mostly ir_version's 8, which
  * no text begins with. */
-static troupe_status is_onnx(const char *path, bool *out, troupe_error *err)
+static troupe_status find_format(const char *path, enum format *out, troupe_error *err)
 {
-    unsigned char first = ' ';
+    unsigned char first[TP_NATIVE_MAGIC_SIZE] = " ";
     TP_OWNED(close_at) int file = -1;
     size_t size, got;
-    *out = ends_with(path, ".onnx");
-    if (*out || ends_with(path, ".troupe")) return TROUPE_OK;
+    *out = ends_with(path, ".onnx") ? FORMAT_ONNX : FORMAT_TEXT;
+    if (*out == FORMAT_ONNX) return TROUPE_OK;
     TP_TRY(open_file(path, &file, &size, err));
-    TP_TRY(read_some(file, path, &first, 1, &got, err));
-    *out = got == 1 && first < ' ' && first != '\t' && first != '\n' && first != '\r';
+    TP_TRY(read_some(file, path, first, sizeof first, &got, err));
+    const bool control =
+        got > 0 && first[0] < ' ' && !strchr("\t\n\r", first[0] ? first[0] : ' ');
+    if (tp_native_begins(first, got))
+        *out = FORMAT_NATIVE;
+    else if (control && !ends_with(path, ".troupe"))
+        *out = FORMAT_ONNX;
     return TROUPE_OK;
 }
 
@@ -91,6 +100,7 @@ static troupe_status load_onnx(troupe_library *library, const char *path, const 
     TP_TRY(open_file(path, &file, &size, err));
     TP_OWNED(tp_free_at) uint8_t *bytes = tp_alloc_aligned(64, size > 0 ? size : 1);
     if (!bytes) return tp_fail_memory(err, size);
+    tp_alloc_expect(bytes, size);
     TP_TRY(read_some(file, path, bytes, size, &got, err));
     return tp_onnx_read(bytes, got, folder, path, library, name, err);
 }
@@ -139,10 +149,38 @@ static troupe_status load_text(troupe_library *library, const char *path, const 
     return TROUPE_OK;
 }
 
+/* --- our binary form ------------------------------------------------------------------ */
+
+static const char *main_of_bodies(const struct tp_bodies *bodies)
+{
+    if (bodies->main != TP_NO_NODE) return bodies->list[bodies->main]->name;
+    for (uint32_t i = 0; i < bodies->n; i++)
+        if (strcmp(bodies->list[i]->name, "main") == 0) return "main";
+    return bodies->n ? bodies->list[0]->name : NULL;
+}
+
+static troupe_status load_native(troupe_library *library, const char *path, const char **name,
+                                 troupe_error *err)
+{
+    TP_OWNED(close_at) int file = -1;
+    TP_OWNED(tp_bodies_fini) struct tp_bodies bodies = {.n = 0};
+    size_t size;
+    TP_TRY(open_file(path, &file, &size, err));
+    troupe_status status = tp_native_read(file, size, path, &bodies, err);
+    if (status >= 0) status = tp_library_add_all(library, bodies.list, bodies.n, NULL, err);
+    if (status < 0)
+        tp_fail_in(err, "%s", path);
+    else if (name)
+        *name = own_name(library, main_of_bodies(&bodies));
+    return status;
+}
+
 troupe_status troupe_library_load(troupe_library *library, const char *path, const char **name,
                                   troupe_error *err)
 {
-    bool onnx;
-    TP_TRY(is_onnx(path, &onnx, err));
-    return onnx ? load_onnx(library, path, name, err) : load_text(library, path, name, err);
+    enum format format;
+    TP_TRY(find_format(path, &format, err));
+    if (format == FORMAT_ONNX) return load_onnx(library, path, name, err);
+    if (format == FORMAT_NATIVE) return load_native(library, path, name, err);
+    return load_text(library, path, name, err);
 }

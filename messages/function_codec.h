@@ -27,7 +27,8 @@ struct tp_bodies {
 };
 void tp_bodies_fini(struct tp_bodies *bodies);
 
-/* Whether what names a function's source, and the lines of its graph nodes in it, go along. */
+/* Whether it goes along what names a function's source, which lines of it graph nodes stand in,
+ * and which files constants are from. */
 enum tp_places { TP_PLACES_DROP, TP_PLACES_KEEP };
 
 /* Into out's head and frames (empty before; to be ended by tp_wire_fini, also on failure), which

@@ -10,6 +10,7 @@
 
 #include "base/fail.h"
 #include "graph/build.h"
+#include "graph/hash.h"
 #include "messages/function_form.h"
 #include "messages/function_read.h"
 
@@ -343,7 +344,7 @@ static troupe_status finish(struct decoding *d, struct part *part, troupe_builde
     if (part->body->stateful != part->signature->stateful)
         return tp_fail(err, TROUPE_CORRUPT, "function '%.60s' has %seffects", part->body->name,
                        part->body->stateful ? "" : "no ");
-    return tp_form_same_hash("the hash of the function", part->hash, part->body->hash, err);
+    return tp_hash_check("the hash of the function", part->hash, part->body->hash, err);
 }
 
 static troupe_status build(struct decoding *d, struct part *part, troupe_error *err)

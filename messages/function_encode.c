@@ -160,11 +160,11 @@ static troupe_status put_attrs(struct writing *to, const struct tp_node *node,
 static troupe_status put_constant(struct writing *to, const struct tp_value *value,
                                   troupe_error *err)
 {
-    msgpack_pack_array(&to->head, TP_CONSTANT_PARTS);
+    msgpack_pack_array(&to->head, TP_CONSTANT_PARTS - !to->places);
     msgpack_pack_uint32(&to->head, TP_IS_CONSTANT);
     put_text(to, value->name);
     TP_TRY(put_tensor(to, value->constant, value->content, err));
-    put_text(to, value->file);
+    if (to->places) put_text(to, value->file);
     return TROUPE_OK;
 }
 

@@ -6,8 +6,6 @@
  */
 #include "messages/function_read.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -156,21 +154,6 @@ troupe_status tp_form_hash(const msgpack_object *part, const char *what, uint64_
     return TROUPE_OK;
 }
 
-struct tp_hash_text tp_hash_text(const uint64_t hash[2])
-{
-    struct tp_hash_text out;
-    snprintf(out.text, sizeof out.text, "%016" PRIx64 "%016" PRIx64, hash[0], hash[1]);
-    return out;
-}
-
-troupe_status tp_form_same_hash(const char *what, const uint64_t expected[2],
-                                const uint64_t found[2], troupe_error *err)
-{
-    if (expected[0] == found[0] && expected[1] == found[1]) return TROUPE_OK;
-    return tp_fail(err, TROUPE_CORRUPT, "%s: %s was expected, it is %s", what,
-                   tp_hash_text(expected).text, tp_hash_text(found).text);
-}
-
 /* -- Tensors ------------------------------------------------------------------------------- */
 
 /* Elements that stand inside, as a frame of their own. */
@@ -212,7 +195,7 @@ static troupe_status check_tensor(const troupe_tensor *tensor, const msgpack_obj
     uint64_t expected[2], found[2];
     TP_TRY(tp_form_hash(part, "the hash of a tensor", expected, err));
     TP_TRY(tp_hash_tensor(tensor, found, err));
-    return tp_form_same_hash("the checksum of a tensor", expected, found, err);
+    return tp_hash_check("the checksum of a tensor", expected, found, err);
 }
 
 troupe_status tp_form_tensor(struct tp_form_reader *r, const msgpack_object *part,

@@ -62,13 +62,4 @@ troupe_status tp_form_attrs(struct tp_form_reader *r, const msgpack_object *part
 /* What the builder calls INVALID is CORRUPT in bytes from outside. */
 troupe_status tp_form_outside(troupe_status status, troupe_error *err);
 
-/* "a4b2..." of a hash, for errors. */
-struct tp_hash_text {
-    char text[33];
-};
-struct tp_hash_text tp_hash_text(const uint64_t hash[2]);
-/* CORRUPT, with both, unless they are equal. */
-troupe_status tp_form_same_hash(const char *what, const uint64_t expected[2],
-                                const uint64_t found[2], troupe_error *err) TROUPE_MUST_CHECK;
-
 #endif

@@ -195,6 +195,58 @@ t 'run --json has all elements' 0 '"name": "y", "dtype": "f32", "shape": \[1\], 
 t 'run --json names the files' 0 '"file": "made/y.npy"' '' \
     run blend.troupe -i x=zeros -i w=zeros --json -o made
 
+t 'JSON has the number of its format' 0 '^\{"format": 1, ' '' run blend.troupe -i x=zeros -i w=zeros --json
+t 'and so has a plan as JSON' 0 '^ *"format": 1,|^\{"format": 1,' '' show blend.troupe --json
+
+# -- Wire ------------------------------------------------------------------------------------------
+for how in '' --wire; do
+    # shellcheck disable=SC2086 # nothing or one word
+    "$troupe" run blend.troupe -i x=random:3 -i w=random:4 $two $how >"out$how" 2>err
+    is "run $how gives results" test -s "out$how" -a ! -s err
+done
+is 'with --wire they are the same' cmp out out--wire
+
+# -- Convert ---------------------------------------------------------------------------------------
+fashion=$top/examples/fashion/fashion_mnist_cnn.onnx
+t 'convert writes nothing on success' 0 '' '' convert two.troupe -o two.bin
+t 'what it writes runs' 0 '^j = i64\[2\] \[0, 0\]$' '' run two.bin -i x=zeros -i i=zeros
+t 'convert --text writes a text' 0 '' '' convert two.bin -o again.troupe --text
+is 'a text has a version' grep -qx 'troupe 1' again.troupe
+is 'and a checksum' grep -qx '# xxh3 [0-9a-f]\{32\}' again.troupe
+t 'and runs' 0 '^j = i64\[2\] \[0, 0\]$' '' run again.troupe -i x=zeros -i i=zeros
+t 'there and back' 0 '' '' convert again.troupe -o again.bin
+is 'gives the same placement' sh -c "
+    '$troupe' show two.troupe >a && '$troupe' show two.bin >b && cmp a b && '$troupe' show again.bin >b && cmp a b"
+printf '\n' >>again.troupe
+t 'an empty line behind the checksum is none of its business' 0 '' '' convert again.troupe -o again.bin
+sed 's/Neg/Abs/' again.troupe >changed.troupe
+t 'a changed text is refused' 1 '' '^troupe: changed\.troupe:[0-9]+:8: the checksum is [0-9a-f]{32}, not [0-9a-f]{32}; ' \
+    run changed.troupe -i x=zeros -i i=zeros
+sed -e 's/Neg/Abs/' -e '/^# xxh3/d' again.troupe >changed.troupe
+t 'and taken without its checksum' 0 '^j = ' '' run changed.troupe -i x=zeros -i i=zeros
+t 'a convert without -o is a usage error' 2 '' '-o FILE is missing' convert two.troupe
+t 'convert wants a model' 2 '' 'MODEL is missing' convert -o x
+t 'convert of what is not there names it' 1 '' 'none\.troupe.*No such file' convert none.troupe -o x
+is 'and leaves nothing' test ! -e x
+t 'convert into a folder that is not there' 1 '' '^troupe: no/such\.bin: create: No such file' \
+    convert two.troupe -o no/such.bin
+head -c 100 two.bin >cut.bin
+t 'a binary form that is cut off is refused' 1 '' '^troupe: cut\.bin: it has 100 bytes, not [0-9]+ as its header says$' \
+    run cut.bin
+if "$troupe" show "$fashion" >plan 2>/dev/null; then
+    mkdir fashion
+    t 'an ONNX model is converted' 0 '' '' convert "$fashion" -o fashion/cnn.bin
+    t 'as a text, too' 0 '' '' convert "$fashion" -o fashion/cnn.troupe --text
+    is 'its large constants lie beside the text' test "$(find fashion/cnn.troupe.d -name '*.npy' | wc -l)" -eq 4
+    for model in "$fashion" fashion/cnn.bin fashion/cnn.troupe; do
+        "$troupe" run "$model" -i image=random:5 >>results 2>err
+        is "$model runs" test ! -s err
+    done
+    is 'all three give the same results' test "$(sort -u results | wc -l)" -eq 1
+    "$troupe" show fashion/cnn.bin >plan.bin
+    is 'and the same plan' cmp plan plan.bin
+fi
+
 # -- Functions, calls ------------------------------------------------------------------------------
 t 'main is the main function' 0 '^j = ' '' run two.troupe -i x=zeros -i i=zeros
 t '--call takes another' 0 '^y = f32\[\] -?0' '' run two.troupe --call helper -i x=zeros

@@ -46,6 +46,7 @@ static int give_json(const struct tp_model *model, const struct tp_options *opti
 {
     json_t *root = json_object();
     int bad = !root;
+    bad |= json_object_set_new(root, "format", json_integer(TROUPE_JSON_FORMAT));
     bad |= json_object_set_new(
         root, "results", tp_output_json(model->function, calls->results, options->output));
     bad |= json_object_set_new(root, "times", times_json(calls));

@@ -11,6 +11,7 @@
 int tp_cmd_run(const struct tp_options *options);
 int tp_cmd_show(const struct tp_options *options);
 int tp_cmd_explain(const struct tp_options *options);
+int tp_cmd_convert(const struct tp_options *options);
 int tp_cmd_devices(const struct tp_options *options);
 
 #endif

@@ -100,6 +100,7 @@ int tp_model_runtime(const struct tp_options *options, troupe_runtime **out)
     troupe_options open = TROUPE_OPTIONS_INIT;
     troupe_error err;
     open.devices = options->devices;
+    open.wire = options->wire;
     return troupe_open(out, &open, &err) < 0 ? tp_say_error(&err) : TP_EXIT_OK;
 }
 

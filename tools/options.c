@@ -33,6 +33,10 @@ static const struct row rows[] = {
      "give argument NAME a value: FILE.npy, zeros, or random:SEED"},
     {'o', "output", "DIR", TP_RUN, TEXT, AT(output),
      "write each result to DIR/NAME.npy instead of printing it"},
+    {'o', "output", "FILE", TP_CONVERT, TEXT, AT(output),
+     "write to FILE"},
+    {0, "text", NULL, TP_CONVERT, FLAG, AT(text),
+     "write a text, its larger constants in FILE.d; default: one file in binary form"},
     {0, "devices", "LIST", PLACED | TP_DEVICES, TEXT, AT(devices),
      "use these devices, as in 'cpu:0,cpu:1(threads=2,memory=1G)'; default: cpu:0"},
     {0, "place", "FILE", PLACED, TEXT, AT(place),
@@ -47,6 +51,8 @@ static const struct row rows[] = {
      "give up a call that takes longer"},
     {0, "profile", NULL, TP_RUN, FLAG, AT(profile),
      "measure the last call and print where its time went"},
+    {0, "wire", NULL, TP_RUN, FLAG, AT(wire),
+     "send every message through its wire form: slower, and the same results"},
     {0, "json", NULL, TP_RUN | TP_SHOW | TP_DEVICES, FLAG, AT(json),
      "print JSON"},
     {0, "dot", NULL, TP_SHOW, FLAG, AT(dot),
@@ -142,11 +148,11 @@ static void make_tables(const struct tp_command *command, struct getopt_tables *
     out->longs[n] = (struct option){0};
 }
 
-static const struct row *row_of(int code)
+static const struct row *row_of(const struct tp_command *command, int code)
 {
     if (code >= 256 && code < 256 + ROWS) return &rows[code - 256];
     for (size_t i = 0; i < ROWS; i++)
-        if (rows[i].letter == code) return &rows[i];
+        if (rows[i].letter == code && rows[i].commands & command->bit) return &rows[i];
     return NULL;
 }
 
@@ -172,7 +178,7 @@ static int unknown_long(const struct tp_command *command, const struct getopt_ta
 static int unknown(const struct tp_command *command, const struct getopt_tables *tables,
                    const char *given)
 {
-    const struct row *row = row_of(optopt);
+    const struct row *row = row_of(command, optopt);
     char word[64] = "";
     if (optopt >= 256 && row)
         return tp_say_usage(command->name, "option '--%s' takes no value", row->name);
@@ -183,7 +189,7 @@ static int unknown(const struct tp_command *command, const struct getopt_tables 
 
 static int missing_value(const struct tp_command *command)
 {
-    const struct row *row = row_of(optopt);
+    const struct row *row = row_of(command, optopt);
     return tp_say_usage(command->name, "option '--%s' wants %s", row->name, row->value);
 }
 
@@ -197,7 +203,7 @@ static int read_line(const struct tp_command *command, const struct getopt_table
         if (code < 0) return TP_EXIT_OK;
         if (code == ':') return missing_value(command);
         if (code == '?') return unknown(command, tables, argv[optind - 1]);
-        const int status = take(command, row_of(code), optarg, out);
+        const int status = take(command, row_of(command, code), optarg, out);
         if (status) return status;
     }
 }

@@ -15,13 +15,13 @@ struct tp_options {
     const char *operands[2]; /* MODEL, NODE; NULL when not given */
     const char **inputs;     /* NAME=VALUE each, in their order; owned, the texts are not */
     size_t n_inputs;
-    const char *output;  /* a folder, or NULL */
+    const char *output;  /* a folder, for convert a file; or NULL */
     const char *devices; /* a list, or NULL */
     const char *place;   /* a file of rules, or NULL */
     const char *call;    /* a function's name, or NULL */
     uint64_t repeat;     /* calls to make; 0: not given */
     double deadline;     /* seconds for each call; 0: none */
-    bool soft, profile, json, dot, operators, help;
+    bool soft, profile, wire, text, json, dot, operators, help;
 };
 
 /* One command: a bit of its own for the table of options, and what --help says. */
@@ -34,7 +34,7 @@ struct tp_command {
     int (*run)(const struct tp_options *options);
 };
 
-enum { TP_RUN = 1, TP_SHOW = 2, TP_EXPLAIN = 4, TP_DEVICES = 8 };
+enum { TP_RUN = 1, TP_SHOW = 2, TP_EXPLAIN = 4, TP_DEVICES = 8, TP_CONVERT = 16 };
 
 /* Read argv[1..argc), argv[0] being the command's name. Gives an exit status: TP_EXIT_OK, or
  * TP_EXIT_USAGE after a sentence. *out is to be finished in either case. */

@@ -35,6 +35,16 @@ static const struct tp_command commands[] = {
      "explain why one graph node is where it is",
      "Show the chain of rules that places graph node NODE of MODEL. Nothing runs.",
      tp_cmd_explain},
+    {"convert",
+     TP_CONVERT,
+     {"MODEL", NULL},
+     "write a model to a .troupe file",
+     "Write the functions of MODEL, an .onnx or .troupe file, to FILE, which every command "
+     "takes\n"
+     "as a MODEL: in binary form, which is exact and loads fast, or as a text to read and "
+     "edit.\n"
+     "FILE has a version and a checksum, and appears whole or not at all.",
+     tp_cmd_convert},
     {"devices",
      TP_DEVICES,
      {NULL},

@@ -188,10 +188,28 @@ TROUPE_EXPORT troupe_status troupe_library_read(troupe_library *library, const c
 TROUPE_EXPORT troupe_status troupe_library_read_file(troupe_library *library, const char *path,
                                                      troupe_error *err) TROUPE_MUST_CHECK;
 /* Read a model: an .onnx file gives one function, named after its graph and all that it calls; a
- * .troupe file gives its functions. *name (may be NULL) gets the name of the main one (the only one,
- * or the one called "main", else the first); it is the library's. */
+ * .troupe file, a text or in binary form, gives its functions. *name (may be NULL) gets the name of
+ * the main one (which a binary form says; of a text, the only one, or the one called "main", else the
+ * first); it is the library's. CORRUPT: the file is damaged, with the place, and with both checksums
+ * where one is wrong. UNSUPPORTED: it is of a version that is not understood here. */
 TROUPE_EXPORT troupe_status troupe_library_load(troupe_library *library, const char *path,
                                                 const char **name,
+                                                troupe_error *err) TROUPE_MUST_CHECK;
+
+/* How functions lie in a file. */
+typedef enum troupe_file_form {
+    TROUPE_FILE_BINARY = 0, /* one file; exact, and fast to load: doc/function-form.md */
+    TROUPE_FILE_TEXT = 1    /* the text form; constants of more than 256 elements lie beside it, in
+                             * the folder PATH.d, and payloads of NaNs are lost */
+} troupe_file_form;
+
+/* Write all functions of a library to a file that troupe_library_load reads; the one named `main`
+ * (NULL: none is named) is its main one. The file, with version and checksum, appears whole or not
+ * at all: a failure leaves what was there. INVALID: a called function is not in the library, or, as
+ * a text, another function is called "main". NOT_FOUND: there is no function `main`. EXHAUSTED,
+ * DEVICE: the disk is full, or fails. */
+TROUPE_EXPORT troupe_status troupe_library_save(const troupe_library *library, const char *main,
+                                                const char *path, troupe_file_form form,
                                                 troupe_error *err) TROUPE_MUST_CHECK;
 
 /* Operator i of those that a graph node may have, in a stable order, and a sentence about it in
@@ -204,6 +222,10 @@ typedef enum troupe_format {
     TROUPE_JSON,
     TROUPE_DOT /* for Graphviz */
 } troupe_format;
+
+/* The number that each JSON text of ours has as "format". New keys leave it as it is; it becomes higher
+ * when a key goes or changes its meaning. */
+#define TROUPE_JSON_FORMAT 1
 
 /* The printed function and those it calls, in memory of the library's: free it with troupe_free. */
 TROUPE_EXPORT troupe_status troupe_function_print(const troupe_function *function,
