@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench/bench_codec.c - one message into bytes and back, and the scan of its head alone.
+ * bench/bench_codec.c - messages and functions into bytes and back, and the scan of a head alone.
  */
 #include "base/fail.h"
 #include "bench/bench.h"
 #include "messages/codec.h"
+#include "messages/function_codec.h"
 #include "messages/scan.h"
 
 #define KIB_64 (64 * 1024)
@@ -42,6 +43,26 @@ static troupe_status recode(void *arg, uint64_t times, troupe_error *err)
     return TROUPE_OK;
 }
 
+static troupe_status encode_function(void *arg, uint64_t times, troupe_error *err)
+{
+    for (; times > 0; times--) {
+        TP_OWNED(tp_wire_fini) struct tp_wire wire = {.n_frames = 0};
+        TP_TRY(tp_function_encode(arg, &wire, err));
+    }
+    return TROUPE_OK;
+}
+
+static troupe_status function_and_back(void *arg, uint64_t times, troupe_error *err)
+{
+    for (; times > 0; times--) {
+        TP_OWNED(tp_wire_fini) struct tp_wire wire = {.n_frames = 0};
+        TP_OWNED(troupe_function_release) troupe_function *back = NULL;
+        TP_TRY(tp_function_encode(arg, &wire, err));
+        TP_TRY(tp_function_decode(&wire, &back, err));
+    }
+    return TROUPE_OK;
+}
+
 static troupe_status scan(void *arg, uint64_t times, troupe_error *err)
 {
     const struct tp_wire *wire = arg;
@@ -65,6 +86,36 @@ static void measure_scan(struct bench *b, const struct tp_message *message)
         measure(b, "scan/failure", scan, &wire);
 }
 
+/* y = x + 1 + 1 + ..., of n graph nodes. */
+static troupe_status make_function(uint32_t n, troupe_library **library, troupe_function **out,
+                                   troupe_error *err)
+{
+    TP_OWNED(tp_text_fini) struct tp_text text = {.size = 0};
+    tp_text_add(&text, "function f(x0: f32[n]) -> (x%u)\n    k = f32[1] [1]\n", n);
+    for (uint32_t i = 1; i <= n; i++)
+        tp_text_add(&text, "    x%u = Add(x%u, k) @cpu:%u\n", i, i - 1, i % 2);
+    if (text.failed) return tp_fail_memory(err, text.size);
+    TP_TRY(troupe_library_new(library, err));
+    TP_TRY(troupe_library_read(*library, NULL, text.data, text.size, err));
+    return troupe_library_find(*library, "f", out, err);
+}
+
+static void measure_function(struct bench *b, uint32_t n)
+{
+    TP_OWNED(troupe_library_destroy) troupe_library *library = NULL;
+    TP_OWNED(troupe_function_release) troupe_function *f = NULL;
+    troupe_error err;
+    char name[2][64];
+    snprintf(name[0], sizeof name[0], "codec/function/%u", n);
+    snprintf(name[1], sizeof name[1], "codec/function/%u/encode", n);
+    if (make_function(n, &library, &f, &err) < 0) {
+        bench_failed(b, name[0], &err);
+        return;
+    }
+    measure(b, name[0], function_and_back, f);
+    measure(b, name[1], encode_function, f);
+}
+
 static void measure_all(struct bench *b, struct tp_message *done, struct tp_message *failed,
                         struct tp_message *tensor)
 {
@@ -75,6 +126,8 @@ static void measure_all(struct bench *b, struct tp_message *done, struct tp_mess
     measure(b, "codec/tensor/64KiB", there_and_back, tensor);
     measure(b, "codec/tensor/64KiB/encode", encode, tensor);
     measure(b, "codec/tensor/64KiB/wire", recode, tensor);
+    measure_function(b, 3);
+    measure_function(b, 1000);
 }
 
 int main(int argc, char **argv)
