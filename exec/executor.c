@@ -84,7 +84,7 @@ troupe_status tp_frame_init(struct tp_frame *frame, const struct tp_program *pro
                             void *memory, troupe_error *err)
 {
     *frame = (struct tp_frame){
-        .program = program, .waits = TP_NO_INDEX, .room = {.make = make_room}};
+        .program = program, .waits = TP_NO_INDEX, .pace = 1, .room = {.make = make_room}};
     carve_all(frame, program, memory);
     if (program->arena_size)
         TP_TRY(tp_pool_take(program->device->pool, program->arena_size, &frame->arena, err));
@@ -298,18 +298,63 @@ static void name_place(const struct tp_program *program, const struct tp_node *n
         tp_fail_in(err, "node '%s' on %s", node->name, device);
 }
 
+/* -- How long a turn lasts: the clock decides; estimates and what was seen say when to look -- */
+
+#define PACE_MAX   64 /* graph nodes between two looks at the clock, at most */
+#define TURN_PARTS 8  /* the budget is looked at in about so many parts */
+
+struct turn {
+    uint64_t budget, began, looked; /* began, looked: 0: not known yet */
+    uint32_t seen;                  /* graph nodes that had run when it looked */
+};
+
+/* How many graph nodes have run when the clock is looked at first. */
+static uint32_t begin_turn(const struct tp_frame *frame, const struct tp_io *io,
+                           struct turn *turn)
+{
+    if (io->untimed) return UINT32_MAX;
+    /* Otherwise the first steps are known to be short, and are not counted. */
+    if (frame->pace == 1 || frame->program->weight > turn->budget)
+        turn->began = turn->looked = tp_clock_ns();
+    turn->seen = frame->ran;
+    return frame->ran + frame->pace;
+}
+
+/* True when the turn has lasted for its time. */
+static TP_COLD bool look_at_clock(struct tp_frame *frame, struct turn *turn)
+{
+    uint64_t now = tp_clock_ns();
+    uint32_t ran = frame->ran - turn->seen;
+    if (turn->looked && ran) {
+        uint64_t step = (now - turn->looked) / ran + 1;
+        uint64_t fit = turn->budget / TURN_PARTS / step;
+        uint32_t most = frame->pace > PACE_MAX / 2 ? PACE_MAX : 2 * frame->pace;
+        frame->pace = fit > most ? most : fit ? (uint32_t)fit : 1;
+    }
+    if (!turn->began) turn->began = now;
+    turn->looked = now;
+    turn->seen = frame->ran;
+    return now - turn->began >= turn->budget;
+}
+
 troupe_status tp_frame_run(struct tp_frame *frame, struct tp_io *io, uint64_t budget_ns,
                            troupe_error *err)
 {
     const struct tp_program *program = frame->program;
     struct tp_launch template = launch_of(frame);
+    struct turn turn = {.budget = budget_ns};
+    uint32_t look = begin_turn(frame, io, &turn);
     uint64_t spent = 0;
     frame->waits = TP_NO_INDEX;
     while (frame->pc < program->n_steps) {
         const struct tp_step *step = &program->steps[frame->pc];
         if (TP_UNLIKELY(atomic_load_explicit(io->stop, memory_order_relaxed)))
             return tp_fail(err, TROUPE_CANCELLED, "stopped");
-        if (spent && spent + step->weight > budget_ns) return TROUPE_PENDING;
+        if (TP_UNLIKELY(frame->ran >= look || (spent && spent + step->weight > budget_ns))) {
+            if (io->untimed || look_at_clock(frame, &turn)) return TROUPE_PENDING;
+            look = frame->ran + frame->pace;
+            spent = 0;
+        }
         spent += step->weight;
         troupe_status status = TP_UNLIKELY(frame->profile != NULL)
                                    ? timed_step(frame, io, &template, step, err)

@@ -14,9 +14,10 @@
 
 struct tp_frame {
     const struct tp_program *program;
-    uint32_t pc;               /* the next step */
-    uint32_t waits;            /* the edge that it waits for, or TP_NO_INDEX */
-    uint32_t ran;              /* graph nodes that ran */
+    uint32_t pc;    /* the next step */
+    uint32_t waits; /* the edge that it waits for, or TP_NO_INDEX */
+    uint32_t ran;   /* graph nodes that ran */
+    uint32_t pace;  /* graph nodes between two looks at the clock; kept from call to call */
     struct tp_view *values;    /* per slot */
     troupe_tensor **owners;    /* per owner; NULL: nothing is held */
     struct tp_type *types;     /* per dynamic slot */
@@ -33,6 +34,7 @@ struct tp_io {
     /* Take *value (NULL for an edge without one) for edge number `edge` of the partition. */
     void (*send)(struct tp_io *io, uint32_t edge, troupe_tensor **value);
     const atomic_bool *stop; /* relaxed: looked at between steps */
+    bool untimed;            /* go by estimates alone: the same turns every time */
 };
 
 /* Bytes of a frame's arrays, a multiple of 64. */
@@ -50,9 +52,10 @@ void tp_frame_start(struct tp_frame *frame, const troupe_tensor *const *args,
 /* The value (or none) of edge number `edge` among those that come in. *value is taken. False:
  * it came before, and the value was dropped. */
 bool tp_frame_arrive(struct tp_frame *frame, uint32_t edge, troupe_tensor **value);
-/* Run steps until all ran (TROUPE_OK), an edge is waited for, or about budget_ns of estimated
- * work is done (TROUPE_PENDING; frame->waits tells which). A failure, CANCELLED when io->stop
- * was set, ends the run. */
+/* Run steps until all ran (TROUPE_OK), an edge is waited for, or budget_ns have passed
+ * (TROUPE_PENDING; frame->waits tells which). The clock is read when that much work is done by
+ * estimate, and else as seldom as the steps seen so far allow; at least one step runs. A failure, CANCELLED
+ * when io->stop was set, ends the run. */
 troupe_status tp_frame_run(struct tp_frame *frame, struct tp_io *io, uint64_t budget_ns,
                            troupe_error *err) TROUPE_MUST_CHECK;
 /* Let go of all that the run holds but its results. */
