@@ -38,6 +38,7 @@ struct tp_role {
      * by tp_actor_put, and tells the owner. Called by any thread. */
     void (*mail)(struct tp_actor *self, struct tp_seat *seat, struct tp_message *message);
     bool shared; /* calls of several callers may wait for it, whatever its group */
+    bool prompt; /* its turns are very short and let others run: they come before others */
 };
 
 #define TP_ASLEEP ((struct tp_message *)1)

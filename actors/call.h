@@ -57,6 +57,9 @@ struct tp_shard_actor {
     tp_estimate *segment; /* of what runs until the next wait */
     enum tp_shard_state state;
     bool stopped; /* STOP came */
+    bool timed;   /* the segment that runs is measured: `worked` ticks so far */
+    bool resumed; /* its next turn goes on with the same segment */
+    uint64_t worked;
     uint32_t index;
     atomic_ullong progress; /* graph nodes that ran; relaxed, for troupe_progress */
     /* Fixed messages, each under way at most once: */
@@ -115,6 +118,8 @@ void tp_shard_init(struct tp_shard_actor *shard, struct tp_block *block, uint32_
 /* Make it ready for a call of `group`. */
 void tp_shard_reset(struct tp_shard_actor *shard, void *group,
                     const troupe_tensor *const *args);
+/* The same in the middle of its frame's run. */
+void tp_shard_resume(struct tp_shard_actor *shard, void *group);
 
 /* It failed by itself, not because it was stopped. */
 static inline bool tp_shard_failed(const struct tp_shard_done *done)
@@ -183,6 +188,9 @@ void tp_rendezvous_init(struct tp_pending *pending, struct troupe_caller *caller
 void tp_rendezvous_run(struct tp_pending *pending, struct tp_seat *seat,
                        struct tp_block *block);
 void tp_rendezvous_plan(struct tp_pending *pending, struct tp_seat *seat);
+/* Run what is left of a block of one shard. */
+void tp_rendezvous_resume(struct tp_pending *pending, struct tp_seat *seat,
+                          struct tp_block *block);
 
 /* The generation of a call's number, and pins on its slot. */
 bool tp_pending_pin(struct tp_pending *pending, uint64_t generation);

@@ -97,6 +97,8 @@ void tp_caller_release(struct troupe_caller *caller, struct tp_pending *pending)
 {
     release_args(pending);
     caller->live--;
+    if (pending->priority)
+        atomic_fetch_sub_explicit(&caller->seat->stage->ranked, 1, memory_order_relaxed);
     tp_runtime_admit_back(caller);
     if (retire(pending)) {
         recycle(caller, pending);

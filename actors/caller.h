@@ -61,6 +61,7 @@ struct troupe_caller {
     uint32_t index; /* in the runtime's table; UINT32_MAX: troupe_run's, without numbers */
     bool draining;  /* it starts no calls any more */
     bool numbered;
+    bool granted;              /* a permit came for its thread, see run.c */
     uint32_t n_slots, live;    /* slots made; calls in flight */
     struct tp_pending *free;   /* slots */
     struct tp_pending *pinned; /* ended, but someone still holds a pin */
@@ -102,6 +103,11 @@ troupe_status tp_start_check(const struct tp_start *start, troupe_error *err) TR
  * tp_caller_release. */
 troupe_status tp_caller_start(struct troupe_caller *caller, const struct tp_start *start,
                               struct tp_pending **out, troupe_error *err) TROUPE_MUST_CHECK;
+/* A sync call of one shard, which is known and has run a part of its steps on this thread, goes
+ * on as one that was started: the caller drops the permit, and the block is the call's. NULL:
+ * there is no memory for that, and nothing was done. */
+struct tp_pending *tp_caller_adopt(struct troupe_caller *caller, const struct tp_start *start,
+                                   struct tp_block *block);
 /* A sync call has ended and its results were taken. */
 void tp_caller_release(struct troupe_caller *caller, struct tp_pending *pending);
 /* Handle completions. How many callbacks ran. */

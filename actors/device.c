@@ -35,6 +35,17 @@ static void give_free(struct tp_device_actor *device, struct tp_seat *seat)
     if (atomic_load_explicit(&device->waiting, memory_order_seq_cst) > 0) poke(device, seat);
 }
 
+/* The same from a thread that goes on with steps: another one has to grant it. */
+static void give_free_away(struct tp_device_actor *device)
+{
+    atomic_fetch_add_explicit(&device->free, 1, memory_order_seq_cst);
+    if (!atomic_load_explicit(&device->waiting, memory_order_seq_cst)) return;
+    if (atomic_exchange_explicit(&device->poked, true, memory_order_seq_cst)) return;
+    struct tp_message *message = &device->poke;
+    tp_message_set(message, TP_POKE, 0);
+    tp_post_outside(device->stage, &device->actor, &message);
+}
+
 /* Turn the seat's idle permit into `to`. False: it has none, or the device took it. */
 static bool claim(atomic_int *permit, int to)
 {
@@ -47,6 +58,9 @@ bool tp_permit_take(struct tp_device_actor *device, struct tp_seat *seat)
 {
     atomic_int *permit = &seat->at[device->index].permit;
     if (TP_LIKELY(claim(permit, TP_PERMIT_USED))) return true;
+    /* Nobody steps in front of those who stand in line; a permit that is free is on its way to
+     * them. */
+    if (atomic_load_explicit(&device->waiting, memory_order_relaxed) > 0) return false;
     if (!take_free(device)) return false;
     atomic_store_explicit(permit, TP_PERMIT_USED, memory_order_relaxed);
     return true;
@@ -57,7 +71,7 @@ void tp_permit_accept(struct tp_device_actor *device, struct tp_seat *seat)
     int had = atomic_exchange_explicit(&seat->at[device->index].permit, TP_PERMIT_USED,
                                        memory_order_seq_cst);
     tp_assert(had != TP_PERMIT_USED);
-    if (had == TP_PERMIT_IDLE) give_free(device, seat);
+    if (had == TP_PERMIT_IDLE) give_free_away(device);
 }
 
 void tp_permit_drop(struct tp_device_actor *device, struct tp_seat *seat)
@@ -124,7 +138,10 @@ static troupe_status on_want(struct tp_actor *self, struct tp_seat *seat,
     wait->next = NULL;
     *end = wait;
     atomic_fetch_add_explicit(&device->waiting, 1, memory_order_seq_cst);
-    grant_all(device, seat);
+    if (tp_stage_ranked(device->stage))
+        poke(device, seat); /* once all that is in the box is known */
+    else
+        grant_all(device, seat);
     return TROUPE_OK;
 }
 
@@ -160,6 +177,7 @@ static troupe_status on_poke(struct tp_actor *self, struct tp_seat *seat,
 
 static const struct tp_role role = {
     .name = "device",
+    .prompt = true,
     .on =
         {
             [TP_WANT] = on_want,

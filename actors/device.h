@@ -13,7 +13,8 @@
  * edge holds none, so two devices cannot wait for each other. As long as nobody waits, permits
  * are tokens: a seat keeps one it used, and uses it again without telling anyone; the device
  * takes it back from an idle seat when shards wait. A cached call so writes nothing that
- * another thread writes.
+ * another thread writes. While calls of another priority than 0 are in flight, every turn asks,
+ * so that the device knows all who could run.
  */
 #ifndef TP_ACTORS_DEVICE_H
 #define TP_ACTORS_DEVICE_H

@@ -12,6 +12,7 @@
 
 #include <stdatomic.h>
 
+#include "base/fail.h"
 #include "exec/steps.h"
 #include "graph/partition.h"
 #include "troupe/troupe.h"
@@ -83,6 +84,17 @@ struct tp_instance *tp_instance_retain(struct tp_instance *instance);
 void tp_instance_release(struct tp_instance **instance);
 /* True when it was made for arguments of exactly these types. */
 bool tp_instance_fits(const struct tp_instance *instance, const troupe_tensor *const *args);
+
+/* Nanoseconds from a shard's start to its first wait: as calls have measured them; before the
+ * first has, as its operators say. */
+static inline uint32_t tp_instance_estimate(const struct tp_instance *instance, uint32_t shard)
+{
+    uint32_t known =
+        atomic_load_explicit(&instance->shard_estimate[shard], memory_order_relaxed);
+    if (TP_LIKELY(known)) return known;
+    uint64_t weight = instance->programs[shard]->weight;
+    return weight < UINT32_MAX ? (uint32_t)weight : UINT32_MAX;
+}
 
 static inline struct tp_device *tp_plan_device(const struct troupe_plan *plan, uint32_t shard)
 {

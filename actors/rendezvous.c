@@ -89,13 +89,11 @@ static void run_shard(struct tp_pending *pending, struct tp_seat *seat, uint32_t
     struct tp_block *block = pending->block;
     struct tp_shard_actor *shard = &block->shards[i];
     struct tp_message *run = &shard->run;
-    tp_message_set(
-        run, TP_SHARD_RUN,
-        atomic_load_explicit(&block->instance->shard_estimate[i], memory_order_relaxed));
+    tp_message_set(run, TP_SHARD_RUN, tp_instance_estimate(block->instance, i));
     tp_post(seat, &shard->actor, &run);
 }
 
-void tp_rendezvous_run(struct tp_pending *pending, struct tp_seat *seat, struct tp_block *block)
+static void begin(struct tp_pending *pending, struct tp_block *block)
 {
     pending->block = block;
     pending->state = TP_CALL_RUNNING;
@@ -106,6 +104,19 @@ void tp_rendezvous_run(struct tp_pending *pending, struct tp_seat *seat, struct 
     tp_count_start(&block->count, block->n_shards);
     memset(block->ends, TP_END_NOT_YET, block->n_shards);
     memset(block->seen, 0, block->instance->plan->partition->n_edges);
+}
+
+void tp_rendezvous_resume(struct tp_pending *pending, struct tp_seat *seat,
+                          struct tp_block *block)
+{
+    begin(pending, block);
+    tp_shard_resume(&block->shards[0], pending->caller);
+    run_shard(pending, seat, 0);
+}
+
+void tp_rendezvous_run(struct tp_pending *pending, struct tp_seat *seat, struct tp_block *block)
+{
+    begin(pending, block);
     for (uint32_t i = 0; i < block->n_shards; i++)
         tp_shard_reset(&block->shards[i], pending->caller, pending->args);
     /* All are ready before the first may run. */

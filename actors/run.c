@@ -3,8 +3,9 @@
  * actors/run.c - troupe_run: a call on the calling thread, results in hand.
  *
  * A known call of one shard, whose device has a permit for this thread, needs no message: its
- * steps run here, by the same executor and the same count. All else is started as any call is,
- * and this thread runs turns until it has ended.
+ * steps run here, by the same executor and the same count; when others wait for a permit after a
+ * turn's time, it goes on as any call does. All else is started as any call is, and this thread runs turns
+ * until it has ended.
  */
 #include "actors/runtime.h"
 #include "actors/timers.h"
@@ -29,42 +30,94 @@ static void move_results(struct tp_block *block, troupe_tensor **results, size_t
 
 /* -- Without messages ---------------------------------------------------------------------- */
 
-static troupe_status run_steps(struct troupe_caller *caller, struct tp_shard_actor *shard,
+/* Shards wait for a permit: the rest of the call is done as that of any other, behind them.
+ * NULL: there is no memory for that, so it goes on here. */
+static struct tp_pending *hand_in(struct troupe_caller *caller, const struct tp_start *start,
+                                  struct tp_block *block)
+{
+    const struct tp_device_actor *device = block->shards[0].device;
+    if (TP_LIKELY(!atomic_load_explicit(&device->waiting, memory_order_relaxed))) return NULL;
+    return tp_caller_adopt(caller, start, block);
+}
+
+/* TROUPE_PENDING: it was handed in as *out. */
+static troupe_status run_steps(struct troupe_caller *caller, const struct tp_start *start,
+                               struct tp_block *block, struct tp_pending **out,
                                troupe_error *err)
 {
+    struct tp_shard_actor *shard = &block->shards[0];
     troupe_status status;
     while ((status = tp_frame_run(&shard->frame, &shard->io, SLICE_NS, err)) ==
            TROUPE_PENDING) {
         tp_timers_run(caller->seat->stage->timers, caller->seat);
         tp_stage_hand_over(caller->seat, caller); /* deadlines of other calls */
+        if ((*out = hand_in(caller, start, block))) return TROUPE_PENDING;
     }
     if (status < 0) tp_frame_clear(&shard->frame);
     return status;
 }
 
-static troupe_status run_block(struct troupe_caller *caller, struct tp_block *block,
-                               const troupe_tensor *const *args, troupe_error *err)
+static troupe_status end_block(struct troupe_caller *caller, const struct tp_start *start,
+                               struct tp_block *block, troupe_status status,
+                               const troupe_error *error)
+{
+    if (status < 0) tp_count_failed(&block->count, error);
+    bool last = tp_count_ended(&block->count);
+    tp_assert(last);
+    if (status < 0) return status;
+    tp_tally(&caller->seat->at[block->shards[0].device->index].shards, 1);
+    tp_block_take_results(block, start->args);
+    return TROUPE_OK;
+}
+
+static troupe_status run_block(struct troupe_caller *caller, const struct tp_start *start,
+                               struct tp_block *block, struct tp_pending **out,
+                               troupe_error *err)
 {
     struct tp_shard_actor *shard = &block->shards[0];
     const struct tp_shard *part = &block->instance->plan->partition->shards[0];
-    struct tp_seat_device *at = &caller->seat->at[shard->device->index];
     troupe_error error;
     tp_count_start(&block->count, 1);
-    tp_frame_start(&shard->frame, args, part->args);
-    troupe_status status = run_steps(caller, shard, &error);
-    tp_tally(&at->steps, shard->frame.ran);
+    tp_frame_start(&shard->frame, start->args, part->args);
+    troupe_status status = run_steps(caller, start, block, out, &error);
+    tp_tally(&caller->seat->at[shard->device->index].steps, shard->frame.ran);
     tp_permit_drop(shard->device, caller->seat);
-    if (status < 0) tp_count_failed(&block->count, &error);
-    bool last = tp_count_ended(&block->count);
-    tp_assert(last);
-    if (status < 0) {
-        if (err) *err = error;
-        return status;
-    }
-    tp_tally(&at->shards, 1);
-    tp_block_take_results(block, args);
-    return TROUPE_OK;
+    if (status == TROUPE_PENDING) return status;
+    status = end_block(caller, start, block, status, &error);
+    if (status < 0 && err) *err = error;
+    return status;
 }
+
+static void tally_call(struct troupe_caller *caller, troupe_status status)
+{
+    tp_tally(&caller->calls, 1);
+    tp_tally(&caller->ended, 1);
+    if (status < 0) tp_tally(&caller->failed, 1);
+    if (status == TROUPE_EXHAUSTED) tp_known_shed(caller); /* for the next call */
+}
+
+/* -- As any call --------------------------------------------------------------------------- */
+
+static troupe_status await(struct troupe_caller *caller, struct tp_pending *pending,
+                           troupe_tensor **results, size_t n_results, troupe_error *err)
+{
+    tp_caller_wait(caller, finished, pending, 0);
+    troupe_status status = pending->error.code;
+    if (status < 0 && err) *err = pending->error;
+    if (!status) move_results(pending->block, results, n_results);
+    tp_caller_release(caller, pending);
+    return status;
+}
+
+static troupe_status run_started(struct troupe_caller *caller, const struct tp_start *start,
+                                 troupe_tensor **results, size_t n_results, troupe_error *err)
+{
+    struct tp_pending *pending;
+    troupe_status status = tp_caller_start(caller, start, &pending, err);
+    return status ? status : await(caller, pending, results, n_results, err);
+}
+
+/* -- Either -------------------------------------------------------------------------------- */
 
 /* TROUPE_PENDING: it cannot be done so, and nothing was. */
 static troupe_status run_here(struct troupe_caller *caller, const struct tp_start *start,
@@ -82,36 +135,19 @@ static troupe_status run_here(struct troupe_caller *caller, const struct tp_star
         tp_runtime_admit_back(caller);
         return status;
     }
+    struct tp_pending *pending = NULL;
     if (tp_permit_take(block->shards[0].device, caller->seat)) {
         atomic_store_explicit(&block->stop, false, memory_order_relaxed);
-        status = run_block(caller, block, start->args, err);
+        status = run_block(caller, start, block, &pending, err);
+        if (pending) return await(caller, pending, results, n_results, err);
         if (!status) move_results(block, results, n_results);
-        tp_tally(&caller->calls, 1);
-        tp_tally(&caller->ended, 1);
-        if (status < 0) tp_tally(&caller->failed, 1);
-        if (status == TROUPE_EXHAUSTED) tp_known_shed(caller); /* for the next call */
+        tally_call(caller, status);
     } else {
         status = TROUPE_PENDING;
         tp_count_start(&block->count, 0);
     }
     tp_known_return(known, &block);
     tp_runtime_admit_back(caller);
-    return status;
-}
-
-/* -- As any call --------------------------------------------------------------------------- */
-
-static troupe_status run_started(struct troupe_caller *caller, const struct tp_start *start,
-                                 troupe_tensor **results, size_t n_results, troupe_error *err)
-{
-    struct tp_pending *pending;
-    troupe_status status = tp_caller_start(caller, start, &pending, err);
-    if (status) return status;
-    tp_caller_wait(caller, finished, pending, 0);
-    status = pending->error.code;
-    if (status < 0 && err) *err = pending->error;
-    if (!status) move_results(pending->block, results, n_results);
-    tp_caller_release(caller, pending);
     return status;
 }
 

@@ -123,9 +123,9 @@ static void work_comes(void *group)
     tp_bell_announce(&((struct troupe_caller *)group)->bell);
 }
 
-static void work_is_there(void *group)
+static bool work_is_there(void *group, struct tp_seat *by)
 {
-    tp_stage_unpark(NULL, ((struct troupe_caller *)group)->seat);
+    return tp_stage_call(by, ((struct troupe_caller *)group)->seat);
 }
 
 static void work_is_taken(void *group)
@@ -133,7 +133,8 @@ static void work_is_taken(void *group)
     tp_bell_taken(&((struct troupe_caller *)group)->bell, 1);
 }
 
-static const struct tp_herald herald = {work_comes, work_is_there, work_is_taken};
+static const struct tp_herald without_workers = {work_comes, work_is_there, work_is_taken};
+static const struct tp_herald with_workers = {NULL, work_is_there, NULL};
 
 static int workers_of(const troupe_options *options)
 {
@@ -160,7 +161,7 @@ static troupe_status open_stage(struct troupe_runtime *runtime, const troupe_opt
         .wire = wants_wire(options),
     };
     TP_TRY(tp_stage_open(&runtime->stage, &stage, err));
-    runtime->stage->herald = runtime->stage->workers ? NULL : &herald;
+    runtime->stage->herald = runtime->stage->workers ? &with_workers : &without_workers;
     return TROUPE_OK;
 }
 

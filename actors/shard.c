@@ -5,7 +5,8 @@
  *
  *   IDLE --SHARD_RUN--> steps --+--> WAITS --TENSOR--> steps    for an edge
  *                               +--> READY --TURN--> steps      the turn's time is over
- *                               +--> ASKED --GRANT--> steps     all permits were out
+ *                               +--> ASKED --GRANT--> steps     all permits were out, or
+ *                               |                               priorities are in play
  *                               '--> ENDED                      SHARD_DONE
  *   STOP: WAITS -> ENDED at once; READY -> ENDED at its turn;
  *         ASKED -> LEAVING --WITHDRAWN--> ENDED; ENDED answers
@@ -82,34 +83,58 @@ static void send(struct tp_io *io, uint32_t edge, troupe_tensor **value)
     tp_post(shard->seat, &block->pending->actor, &message);
 }
 
+/* What is left of the segment that runs. */
+static uint32_t estimate_left(const struct tp_shard_actor *shard)
+{
+    uint32_t whole = atomic_load_explicit(shard->segment, memory_order_relaxed);
+    if (!whole) whole = tp_instance_estimate(shard->block->instance, shard->index);
+    uint64_t done = shard->resumed && shard->timed ? tp_ticks_ns(shard->worked) : 0;
+    return whole > done ? whole - (uint32_t)done : 1;
+}
+
 /* Come back for the next part of the steps. */
 static void yield_turn(struct tp_shard_actor *shard, struct tp_seat *seat)
 {
     struct tp_message *turn = &shard->run;
-    tp_message_set(turn, TP_TURN, atomic_load_explicit(shard->segment, memory_order_relaxed));
+    tp_message_set(turn, TP_TURN, estimate_left(shard));
     shard->state = TP_SHARD_READY;
     tp_post(seat, &shard->actor, &turn);
 }
 
-/* A moving average of what the segment takes; a guess, so lost updates do no harm. */
+/* A moving average of what the segment takes; a guess, so lost updates do no harm. One time that
+ * is far longer is most often a thread that was interrupted, and counts as twice the average. */
 static void learn(tp_estimate *segment, uint64_t ticks)
 {
     uint64_t ns = tp_ticks_ns(ticks);
     uint64_t old = atomic_load_explicit(segment, memory_order_relaxed);
+    if (old && ns > 2 * old) ns = 2 * old;
     uint64_t now = old ? (old * 3 + ns) / 4 : ns;
     atomic_store_explicit(segment, now < UINT32_MAX ? (unsigned)now : UINT32_MAX,
                           memory_order_relaxed);
 }
 
+/* A segment is timed as a whole, over all its turns: those that are long, the others now and
+ * then. */
+static bool worth_timing(const struct tp_shard_actor *shard, const struct tp_seat *seat)
+{
+    uint32_t known = atomic_load_explicit(shard->segment, memory_order_relaxed);
+    if (TP_UNLIKELY(!known && shard->frame.program->weight > TIMED_NS)) return true;
+    return known > TIMED_NS || seat->tick % TIMED_EVERY == 0;
+}
+
 static troupe_status timed_run(struct tp_shard_actor *shard, struct tp_seat *seat,
                                troupe_error *error)
 {
-    tp_estimate *segment = shard->segment;
-    uint32_t known = atomic_load_explicit(segment, memory_order_relaxed);
-    bool timed = known > TIMED_NS || seat->tick % TIMED_EVERY == 0;
-    uint64_t from = timed ? tp_ticks() : 0;
+    if (!shard->resumed) {
+        shard->timed = worth_timing(shard, seat);
+        shard->worked = 0;
+    }
+    uint64_t from = shard->timed ? tp_ticks() : 0;
     troupe_status status = tp_frame_run(&shard->frame, &shard->io, TURN_NS, error);
-    if (timed) learn(segment, tp_ticks() - from);
+    shard->resumed = status == TROUPE_PENDING && shard->frame.waits == TP_NO_INDEX;
+    if (!shard->timed) return status;
+    shard->worked += tp_ticks() - from;
+    if (!shard->resumed) learn(shard->segment, shard->worked);
     return status;
 }
 
@@ -143,8 +168,7 @@ static void run_steps(struct tp_shard_actor *shard, struct tp_seat *seat)
 static void ask(struct tp_shard_actor *shard, struct tp_seat *seat)
 {
     struct tp_message *want = &shard->want;
-    tp_message_set(&shard->grant, TP_GRANT,
-                   atomic_load_explicit(shard->segment, memory_order_relaxed));
+    tp_message_set(&shard->grant, TP_GRANT, estimate_left(shard));
     shard->wait.shard = &shard->actor;
     shard->wait.grant = &shard->grant;
     tp_message_set(want, TP_WANT, 0);
@@ -158,7 +182,7 @@ static void go(struct tp_shard_actor *shard, struct tp_seat *seat)
 {
     if (TP_UNLIKELY(atomic_load_explicit(&shard->block->stop, memory_order_relaxed)))
         end_stopped(shard, seat);
-    else if (TP_LIKELY(tp_permit_take(shard->device, seat)))
+    else if (TP_LIKELY(!tp_stage_ranked(seat->stage) && tp_permit_take(shard->device, seat)))
         run_steps(shard, seat);
     else
         ask(shard, seat);
@@ -281,16 +305,25 @@ void tp_shard_init(struct tp_shard_actor *shard, struct tp_block *block, uint32_
     shard->block = block;
     shard->index = index;
     shard->device = device;
-    shard->io = (struct tp_io){send, &block->stop};
+    /* The same seed, the same turns. */
+    shard->io = (struct tp_io){send, &block->stop, device->stage->rehearsal != NULL};
+}
+
+void tp_shard_resume(struct tp_shard_actor *shard, void *group)
+{
+    shard->actor.group = group;
+    shard->state = TP_SHARD_READY;
+    shard->stopped = false;
+    shard->resumed = true; /* a part of its segment was not timed */
+    shard->timed = false;
+    shard->segment = &shard->block->instance->shard_estimate[shard->index];
+    atomic_store_explicit(&shard->progress, shard->frame.ran, memory_order_relaxed);
 }
 
 void tp_shard_reset(struct tp_shard_actor *shard, void *group, const troupe_tensor *const *args)
 {
     const struct tp_instance *instance = shard->block->instance;
-    shard->actor.group = group;
-    shard->state = TP_SHARD_READY;
-    shard->stopped = false;
-    shard->segment = &instance->shard_estimate[shard->index];
-    atomic_store_explicit(&shard->progress, 0, memory_order_relaxed);
     tp_frame_start(&shard->frame, args, instance->plan->partition->shards[shard->index].args);
+    tp_shard_resume(shard, group);
+    shard->resumed = false;
 }

@@ -32,6 +32,14 @@ static void publish_to(struct tp_stage *stage, struct tp_seat *by, struct tp_act
 
 /* -- Mail ---------------------------------------------------------------------------------- */
 
+/* In front of all others. */
+static void enqueue_first(struct tp_seat *seat, struct tp_actor *actor)
+{
+    actor->next = seat->head;
+    if (!seat->head) seat->tail = actor;
+    seat->head = actor;
+}
+
 static void enqueue(struct tp_seat *seat, struct tp_actor *actor)
 {
     actor->next = NULL;
@@ -69,7 +77,10 @@ static inline void deliver(struct tp_seat *seat, struct tp_actor *to, struct tp_
         to->role->mail(to, seat, m);
     } else if (tp_actor_put(to, m)) {
         to->estimate = estimate;
-        enqueue(seat, to);
+        if (TP_UNLIKELY(to->role->prompt) && !tp_stage_ranked(seat->stage))
+            enqueue_first(seat, to);
+        else
+            enqueue(seat, to);
     }
 }
 
@@ -196,12 +207,59 @@ static bool judge(struct tp_seat *seat, const struct tp_actor *mine,
                   const struct tp_actor *other)
 {
     const struct tp_stage *stage = seat->stage;
+    if (TP_UNLIKELY(other->role->prompt)) return true;
     if (other->estimate < HOT_NS) return false;
     if (atomic_load_explicit(&stage->spinning, memory_order_relaxed) > 0) return true;
     if (!atomic_load_explicit(&stage->idle, memory_order_relaxed))
-        return other->estimate > LONG_NS && stage->workers;
+        return other->estimate > LONG_NS && (stage->workers || mine->group != other->group);
     uint64_t work = mine->estimate < other->estimate ? mine->estimate : other->estimate;
     return work > WAKE_NS || earn(seat, work);
+}
+
+/* Who is not seen as asleep, nor as looking, looks at `published` before it sleeps. */
+static void push_published(struct tp_stage *stage, struct tp_actor *actor)
+{
+    struct tp_actor *old = atomic_load_explicit(&stage->inject, memory_order_relaxed);
+    do
+        actor->next = old;
+    while (!atomic_compare_exchange_weak_explicit(&stage->inject, &old, actor,
+                                                  memory_order_release, memory_order_relaxed));
+    /* seq_cst: pairs with tp_stage_park, which announces itself before it looks at `published`
+     */
+    atomic_fetch_add_explicit(&stage->published, 1, memory_order_seq_cst);
+}
+
+static void wake_someone(struct tp_stage *stage, struct tp_seat *by)
+{
+    if (!atomic_load_explicit(&stage->spinning, memory_order_seq_cst))
+        tp_stage_wake_one(stage, by);
+}
+
+void tp_stage_publish(struct tp_stage *stage, struct tp_seat *by, struct tp_actor *actor)
+{
+    push_published(stage, actor);
+    wake_someone(stage, by);
+}
+
+/* As above. The owner is told, since it may be the only one that may run it now; when it
+ * waits, nobody else is woken. */
+static void publish_to(struct tp_stage *stage, struct tp_seat *by, struct tp_actor *actor,
+                       void *owner)
+{
+    const struct tp_herald *herald = owner ? stage->herald : NULL;
+    if (herald && herald->coming) {
+        actor->owner = owner;
+        herald->coming(owner);
+    }
+    /* From here on its call may end, and its memory go. */
+    push_published(stage, actor);
+    if (!herald || !herald->come(owner, by)) wake_someone(stage, by);
+}
+
+/* What is nobody's own can be done by this caller, too. */
+static void publish_for(struct tp_seat *seat, struct tp_actor *actor, const void *group)
+{
+    publish_to(seat->stage, seat, actor, actor->group ? actor->group : (void *)group);
 }
 
 /* Take the actor that comes after `before` (NULL: the first) out of the queue. */
@@ -217,46 +275,17 @@ static struct tp_actor *unlink_after(struct tp_seat *seat, struct tp_actor *befo
 
 /* `mine` runs next and takes a while: give others of the queue away where that pays. The longer
  * it takes the further the look goes, so that a long queue costs a small part of each turn. */
-static void share(struct tp_seat *seat, const struct tp_actor *mine)
+static void share(struct tp_seat *seat, const struct tp_actor *mine, const void *group)
 {
     struct tp_actor *before = NULL, *actor = seat->head;
     uint32_t looks = mine->estimate / LOOK_NS;
     for (struct tp_actor *next; actor && looks > 0; actor = next, looks--) {
         next = actor->next;
         if (judge(seat, mine, actor))
-            tp_stage_publish(seat->stage, seat, unlink_after(seat, before));
+            publish_for(seat, unlink_after(seat, before), group);
         else
             before = actor;
     }
-}
-
-/* Who is not seen here as asleep, nor as looking, looks at `published` before it sleeps. */
-void tp_stage_publish(struct tp_stage *stage, struct tp_seat *by, struct tp_actor *actor)
-{
-    struct tp_actor *old = atomic_load_explicit(&stage->inject, memory_order_relaxed);
-    do
-        actor->next = old;
-    while (!atomic_compare_exchange_weak_explicit(&stage->inject, &old, actor,
-                                                  memory_order_release, memory_order_relaxed));
-    /* seq_cst: pairs with tp_stage_park, which announces itself before it looks at `published`
-     */
-    atomic_fetch_add_explicit(&stage->published, 1, memory_order_seq_cst);
-    if (!atomic_load_explicit(&stage->spinning, memory_order_seq_cst))
-        tp_stage_wake_one(stage, by);
-}
-
-/* As above; the owner is told, where it has to be. */
-static void publish_to(struct tp_stage *stage, struct tp_seat *by, struct tp_actor *actor,
-                       void *owner)
-{
-    const struct tp_herald *herald = owner ? stage->herald : NULL;
-    if (herald) {
-        actor->owner = owner;
-        herald->coming(owner);
-    }
-    /* From here on its call may end, and its memory go. */
-    tp_stage_publish(stage, by, actor);
-    if (herald) herald->come(owner);
 }
 
 /* What this thread may run: all of `others`, its own group's, nobody's, and what is short. */
@@ -316,6 +345,8 @@ static struct tp_actor *take_published(struct tp_seat *seat, const void *group, 
     seat->refused = false;
     if (atomic_load_explicit(&stage->published, memory_order_relaxed) <= 0) return NULL;
     if (atomic_exchange_explicit(&stage->fifo_busy, 1, memory_order_acquire)) return NULL;
+    if (atomic_load_explicit(&seat->called, memory_order_relaxed))
+        atomic_store_explicit(&seat->called, 0, memory_order_seq_cst);
     struct tp_actor *actor = pop_published(seat, group, others);
     atomic_store_explicit(&stage->fifo_busy, 0, memory_order_release);
     if (actor || seat->refused) pass_on(stage, seat);
@@ -338,9 +369,14 @@ bool tp_stage_turn(struct tp_seat *seat, const void *group, bool others)
     if (TP_UNLIKELY(seat->stage->rehearsal != NULL))
         return tp_rehearsal_step(seat->stage->rehearsal, seat);
     struct tp_actor *actor = next_here(seat);
+    if (TP_UNLIKELY(actor && !may_run(actor, group, others))) {
+        publish_for(seat, actor, group);
+        return true;
+    }
     if (!actor) actor = take_published(seat, group, others);
     if (!actor) return false;
-    if (seat->stage->shares && seat->head && actor->estimate >= HOT_NS) share(seat, actor);
+    if (seat->stage->shares && seat->head && actor->estimate >= HOT_NS)
+        share(seat, actor, group);
     run_turn(seat, actor);
     if (TP_UNLIKELY(tp_timers_due(seat->stage->timers, seat->tick)))
         tp_timers_run(seat->stage->timers, seat);
@@ -353,13 +389,6 @@ static bool worth_giving(struct tp_seat *seat, const struct tp_actor *actor)
     if (actor->estimate > WAKE_NS) return true;
     if (atomic_load_explicit(&seat->stage->spinning, memory_order_relaxed) > 0) return true;
     return earn(seat, actor->estimate);
-}
-
-/* For any thread that looks; without workers the caller that it concerns is told. */
-static void publish_for(struct tp_seat *seat, struct tp_actor *actor, const void *group)
-{
-    /* What is nobody's own can be done by this caller, too. */
-    publish_to(seat->stage, seat, actor, actor->group ? actor->group : (void *)group);
 }
 
 /* Runnable actors of others must not wait for a thread that is busy. Without workers it keeps
@@ -391,7 +420,7 @@ void tp_stage_offer(struct tp_seat *seat, const void *group)
         if (!seat->stage->workers) {
             if ((actor = give_away(seat, actor, group))) enqueue(seat, actor);
         } else if (worth_giving(seat, actor)) {
-            tp_stage_publish(seat->stage, seat, actor);
+            publish_for(seat, actor, group);
         } else {
             enqueue(seat, actor);
         }
@@ -501,7 +530,7 @@ troupe_status tp_stage_open(struct tp_stage **out, const struct tp_stage_options
     stage->devices = options->devices;
     stage->wire = options->wire;
     stage->rare = options->wire || options->seed;
-    stage->shares = stage->cpus > 1 && stage->workers > 0;
+    stage->shares = stage->cpus > 1;
     *out = stage;
     troupe_status status = stage_setup(stage, options, err);
     if (status) tp_stage_close(out);

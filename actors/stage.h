@@ -63,7 +63,10 @@ struct tp_seat {
     bool worker;
     bool
         refused; /* the oldest published work is not for this thread: it does not wait for it */
-    bool counted;                                   /* in stage->active */
+    bool counted; /* in stage->active */
+    /* Work of its calls was published: it looks once more, although it refused. seq_cst: set
+     * before `parked` is looked at. */
+    atomic_int called;
     atomic_ullong sleeps, wakes;                    /* statistics, relaxed */
     struct tp_seat_device *at;                      /* per device */
     atomic_int parked __attribute__((aligned(64))); /* 1 while it sleeps or is about to */
@@ -79,22 +82,27 @@ struct tp_stage_options {
 
 struct tp_timers;
 
-/* Without workers: how a group's owner is told of work for it that is published. Any thread. */
+/* How a group's owner is told of work for it that is published. Any thread. coming and taken are
+ * NULL where there are workers, which look by themselves. */
 struct tp_herald {
     void (*coming)(void *group); /* before others can see it */
-    void (*come)(void *group);   /* afterwards */
-    void (*taken)(void *group);  /* someone runs it now; once for each `coming` */
+    /* Afterwards; true: the owner waited, and is woken. by may be NULL. */
+    bool (*come)(void *group, struct tp_seat *by);
+    void (*taken)(void *group); /* someone runs it now; once for each `coming` */
 };
 
 struct tp_stage {
     int workers, cpus, spin_us, devices;
-    bool shares;                    /* there is anyone to share work with */
+    bool shares;                    /* there may be anyone to share work with */
     bool wire;                      /* messages are encoded and decoded on their way */
     bool rare;                      /* that, or a rehearsal: a post looks at this alone */
     struct tp_rehearsal *rehearsal; /* NULL: real threads */
     struct tp_timers *timers;
-    const struct tp_herald *herald; /* NULL: nobody to tell, as workers look by themselves */
+    const struct tp_herald *herald; /* NULL: nobody to tell */
     struct tp_thread threads[TP_WORKERS_MAX];
+    /* Calls in flight whose priority is not 0. Relaxed: it says how permits are taken, and
+     * either way is right. */
+    atomic_int ranked;
     struct tp_lock lock; /* seats are added under it */
     atomic_int n_seats;
     _Atomic(struct tp_seat *) seats[TP_SEATS_MAX]; /* never freed before the stage */
@@ -109,6 +117,12 @@ struct tp_stage {
     atomic_int spinning;                             /* seats that look at `published` */
     atomic_int active;                               /* threads that are awake in the stage */
 };
+
+/* Calls of several priorities may be in flight. */
+static inline bool tp_stage_ranked(const struct tp_stage *stage)
+{
+    return atomic_load_explicit(&stage->ranked, memory_order_relaxed) > 0;
+}
 
 troupe_status tp_stage_open(struct tp_stage **out, const struct tp_stage_options *options,
                             troupe_error *err) TROUPE_MUST_CHECK;
@@ -140,8 +154,10 @@ bool tp_stage_spin(struct tp_seat *seat, const struct tp_actor *inbox, uint64_t 
 /* Sleep until there may be work, or *inbox (may be NULL) has mail, or deadline_ns passes (0:
  * none). */
 void tp_stage_park(struct tp_seat *seat, const struct tp_actor *inbox, uint64_t deadline_ns);
-/* Wake that seat if it sleeps. `by` may be NULL. */
-void tp_stage_unpark(struct tp_seat *by, struct tp_seat *seat);
+/* Work that this seat does not refuse was published: see that it looks. True: it was woken. */
+bool tp_stage_call(struct tp_seat *by, struct tp_seat *seat);
+/* Wake that seat if it sleeps; true then. `by` may be NULL. */
+bool tp_stage_unpark(struct tp_seat *by, struct tp_seat *seat);
 /* Let other threads take an actor that is runnable; one that sleeps is woken unless someone
  * looks for work. by may be NULL. */
 void tp_stage_publish(struct tp_stage *stage, struct tp_seat *by, struct tp_actor *actor);

@@ -36,7 +36,8 @@ static bool has_mail(const struct tp_actor *inbox)
 /* Published work that this thread may take. */
 static bool has_work(const struct tp_seat *seat, memory_order order)
 {
-    return !seat->refused && atomic_load_explicit(&seat->stage->published, order) > 0;
+    if (seat->refused && !atomic_load_explicit(&seat->called, order)) return false;
+    return atomic_load_explicit(&seat->stage->published, order) > 0;
 }
 
 static uint64_t sooner(uint64_t a, uint64_t b)
@@ -91,16 +92,23 @@ static void keep_off(struct tp_seat *seat, int cpu)
         atomic_store_explicit(&seat->away, cpu, memory_order_relaxed);
 }
 
-void tp_stage_unpark(struct tp_seat *by, struct tp_seat *seat)
+bool tp_stage_unpark(struct tp_seat *by, struct tp_seat *seat)
 {
     /* seq_cst: pairs with tp_stage_park. Only who turns 1 into 0 wakes. */
-    if (!atomic_load_explicit(&seat->parked, memory_order_seq_cst)) return;
-    if (!atomic_exchange_explicit(&seat->parked, 0, memory_order_seq_cst)) return;
+    if (!atomic_load_explicit(&seat->parked, memory_order_seq_cst)) return false;
+    if (!atomic_exchange_explicit(&seat->parked, 0, memory_order_seq_cst)) return false;
     if (by) {
         tp_tally(&by->wakes, 1);
         if (seat->worker) keep_off(seat, sched_getcpu());
     }
     tp_wake(&seat->parked, 1);
+    return true;
+}
+
+bool tp_stage_call(struct tp_seat *by, struct tp_seat *seat)
+{
+    atomic_store_explicit(&seat->called, 1, memory_order_seq_cst);
+    return tp_stage_unpark(by, seat);
 }
 
 void tp_stage_wake_one(struct tp_stage *stage, struct tp_seat *by)

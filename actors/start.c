@@ -211,8 +211,8 @@ static troupe_status start_unknown(struct tp_pending *pending, const struct tp_s
     return TROUPE_OK;
 }
 
-static troupe_status fill(struct tp_pending *pending, const struct tp_start *start,
-                          troupe_error *err)
+static troupe_status fill_slot(struct tp_pending *pending, const struct tp_start *start,
+                               troupe_error *err)
 {
     const struct tp_function *body = start->function->body;
     TP_TRY(set_args(pending, start, err));
@@ -228,6 +228,13 @@ static troupe_status fill(struct tp_pending *pending, const struct tp_start *sta
     pending->started_ns = pending->profile ? tp_clock_ns() : 0;
     pending->block = NULL;
     tp_options_key(start->options, body->n_args, body->n_results, pending->key);
+    return TROUPE_OK;
+}
+
+static troupe_status fill(struct tp_pending *pending, const struct tp_start *start,
+                          troupe_error *err)
+{
+    TP_TRY(fill_slot(pending, start, err));
     struct tp_known *known =
         tp_known_find(pending->caller, start->function, pending->key, pending->args);
     return known ? start_known(pending, known, err) : start_unknown(pending, start, err);
@@ -240,6 +247,8 @@ static void set_off(struct tp_pending *pending, const troupe_call_options *optio
     uint64_t parent = options ? options->parent : 0;
     caller->live++;
     tp_tally(&caller->calls, 1);
+    if (pending->priority)
+        atomic_fetch_add_explicit(&caller->seat->stage->ranked, 1, memory_order_relaxed);
     if (pending->block)
         tp_rendezvous_run(pending, caller->seat, pending->block);
     else
@@ -253,6 +262,30 @@ static void set_off(struct tp_pending *pending, const troupe_call_options *optio
         tp_caller_cancel(caller, atomic_load(&pending->id), TROUPE_CANCELLED);
 }
 
+static void put_slot(struct troupe_caller *caller, struct tp_pending *pending)
+{
+    pending->next = caller->free;
+    caller->free = pending;
+}
+
+struct tp_pending *tp_caller_adopt(struct troupe_caller *caller, const struct tp_start *start,
+                                   struct tp_block *block)
+{
+    struct tp_pending *pending;
+    troupe_error error;
+    if (take_slot(caller, &pending, &error) < 0) return NULL;
+    if (fill_slot(pending, start, &error) < 0) {
+        put_slot(caller, pending);
+        return NULL;
+    }
+    pending->function = block->instance->plan->request.function;
+    caller->live++;
+    tp_tally(&caller->calls, 1);
+    tp_rendezvous_resume(pending, caller->seat, block);
+    set_alive(caller, pending, 0);
+    return pending;
+}
+
 troupe_status tp_caller_start(struct troupe_caller *caller, const struct tp_start *start,
                               struct tp_pending **out, troupe_error *err)
 {
@@ -264,8 +297,7 @@ troupe_status tp_caller_start(struct troupe_caller *caller, const struct tp_star
     troupe_status status = take_slot(caller, &pending, err);
     if (!status && (status = fill(pending, start, err)) < 0) {
         tp_request_fini(&pending->request);
-        pending->next = caller->free;
-        caller->free = pending;
+        put_slot(caller, pending);
     }
     if (status < 0) {
         tp_runtime_admit_back(caller);

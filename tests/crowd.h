@@ -28,6 +28,7 @@ struct crowd {
     const troupe_function *f; /* function_over(2), in most tests */
     atomic_int go;            /* 1: begin; 2: stop */
     atomic_ullong call;       /* the one that others look at */
+    atomic_int tickets;       /* what is left to do, of all members */
 };
 
 struct member {
