@@ -1,32 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/test_graph_name.c - device names: their grammar and their algebra.
+ * tests/test_graph_name.c - device names: their grammar, completion and order.
  */
-#include "graph/name.h"
-
 #include <stdio.h>
 
-#include "tests/test.h"
-
-#define FULL "/job:foo/replica:1/task:2/device:GPU:3"
-
-static struct tp_name parse(const char *text)
-{
-    troupe_error err = {0};
-    struct tp_name name = {0};
-    ck_ok(tp_name_parse(text, &name, &err));
-    return name;
-}
-
-static void check_text(const struct tp_name *name, const char *text)
-{
-    ck_assert_str_eq(tp_name_text(name).text, text);
-}
+#include "tests/names.h"
 
 static void check_parses_as(const char *text, const char *canonical)
 {
-    const struct tp_name name = parse(text), again = parse(canonical);
-    check_text(&name, canonical);
+    const struct tp_name name = names_parse(text), again = names_parse(canonical);
+    names_text(&name, canonical);
     ck_assert_msg(tp_name_equal(&name, &again), "%s is not %s", text, canonical);
 }
 
@@ -34,15 +17,15 @@ START_TEST(a_name_built_from_its_parts_has_the_canonical_text)
 {
     const struct tp_name name = {.job = "foo", .type = "GPU", .replica = 1, .task = 2, .id = 3};
     const struct tp_name first = {.job = "a", .type = "cpu", .replica = 0, .task = 0, .id = 0};
-    check_text(&name, "/job:foo/replica:1/task:2/device:gpu:3");
-    check_text(&first, "/job:a/task:0/device:cpu:0");
-    check_text(&tp_name_none, "");
+    names_text(&name, "/job:foo/replica:1/task:2/device:gpu:3");
+    names_text(&first, "/job:a/task:0/device:cpu:0");
+    names_text(&tp_name_none, "");
 }
 END_TEST
 
 START_TEST(a_full_name_sets_all_five_parts)
 {
-    const struct tp_name name = parse(FULL);
+    const struct tp_name name = names_parse(NAMES_FULL);
     ck_assert_str_eq(name.job, "foo");
     ck_assert_int_eq(name.replica, 1);
     ck_assert_int_eq(name.task, 2);
@@ -90,8 +73,8 @@ static const struct {
     {"/job:a/task:0/cpu:0/", "no such part"},
     {"/job:a/", "no such part"},
     {"//", "no such part"},
-    {FULL "/extra", "no such part"},
-    {FULL "x", "rubbish"},
+    {NAMES_FULL "/extra", "no such part"},
+    {NAMES_FULL "x", "rubbish"},
     {"/cpu", "no such part"},
     {"/gpu:", "number"},
     {"/gpu:-1", "number"},
@@ -122,32 +105,32 @@ START_TEST(an_unknown_or_trailing_part_is_refused)
 {
     troupe_error err;
     for (size_t i = 0; i < TP_COUNT(malformed); i++) {
-        struct tp_name name = parse("cpu:7");
+        struct tp_name name = names_parse("cpu:7");
         ck_fails(tp_name_parse(malformed[i].text, &name, &err), INVALID, malformed[i].word);
         ck_assert_msg(strstr(err.text, "device name") != NULL, "%s", err.text);
-        check_text(&name, "/device:cpu:7");
+        names_text(&name, "/device:cpu:7");
     }
 }
 END_TEST
 
 START_TEST(a_type_needs_no_id_even_in_the_middle)
 {
-    const struct tp_name name = parse("/job:foo/device:GPU/task:2");
+    const struct tp_name name = names_parse("/job:foo/device:GPU/task:2");
     ck_assert_str_eq(name.type, "GPU");
     ck_assert_int_eq(name.id, TP_UNSET);
     ck_assert_int_eq(name.task, 2);
-    check_text(&name, "/job:foo/task:2/device:gpu");
+    names_text(&name, "/job:foo/task:2/device:gpu");
 }
 END_TEST
 
 START_TEST(a_custom_type_keeps_its_letters_and_compares_without_case)
 {
-    const struct tp_name name = parse("/job:foo/device:MySpecialDevice:13/task:2");
-    const struct tp_name other = parse("/job:foo/task:2/device:myspecialdevice:13");
+    const struct tp_name name = names_parse("/job:foo/device:MySpecialDevice:13/task:2");
+    const struct tp_name other = names_parse("/job:foo/task:2/device:myspecialdevice:13");
     ck_assert_str_eq(name.type, "MySpecialDevice");
     ck_assert_int_eq(name.id, 13);
     ck_assert(tp_name_equal(&name, &other));
-    check_text(&name, "/job:foo/task:2/device:myspecialdevice:13");
+    names_text(&name, "/job:foo/task:2/device:myspecialdevice:13");
 }
 END_TEST
 
@@ -172,7 +155,8 @@ START_TEST(every_subset_of_parts_prints_and_parses_to_an_equal_name)
              !(_i & 8) ? ""
              : legacy  ? "/GPU:3"
                        : "/device:GPU:3");
-    const struct tp_name name = parse(text), again = parse(tp_name_text(&name).text);
+    const struct tp_name name = names_parse(text),
+                         again = names_parse(tp_name_text(&name).text);
     ck_assert_msg(tp_name_equal(&name, &again), "%s", text);
     ck_assert_int_eq(name.job[0] != 0, _i & 1);
     ck_assert_int_eq(name.replica != TP_UNSET, (_i & 2) != 0);
@@ -188,7 +172,7 @@ START_TEST(a_star_and_a_slash_set_nothing)
     static const char *const texts[] = {"", "/", "/job:*",
                                         "/job:*/replica:*/task:*/device:*:*"};
     for (size_t i = 0; i < TP_COUNT(texts); i++) {
-        const struct tp_name name = parse(texts[i]);
+        const struct tp_name name = names_parse(texts[i]);
         ck_assert_msg(tp_name_empty(&name), "%s", texts[i]);
     }
     check_parses_as("/device:*:4", "/device:*:4");
@@ -198,7 +182,7 @@ END_TEST
 
 START_TEST(a_show_into_little_room_is_cut_and_says_what_it_needs)
 {
-    const struct tp_name name = parse("/job:foo/task:2/device:GPU:3");
+    const struct tp_name name = names_parse("/job:foo/task:2/device:GPU:3");
     const char *whole = "/job:foo/task:2/device:gpu:3";
     char text[40];
     ck_assert_uint_eq(tp_name_show(&name, NULL, 0), strlen(whole));
@@ -207,277 +191,6 @@ START_TEST(a_show_into_little_room_is_cut_and_says_what_it_needs)
         ck_assert_uint_eq(tp_name_show(&name, text, size), strlen(whole));
         ck_assert(strlen(text) < size);
         ck_assert(strncmp(text, whole, strlen(text)) == 0);
-    }
-}
-END_TEST
-
-START_TEST(tasks_are_the_same_when_job_replica_and_task_are)
-{
-    static const struct {
-        const char *a, *b;
-        bool same;
-    } rows[] = {
-        {"/job:a/replica:1/task:2/cpu:0", "/job:a/replica:1/task:2/gpu:7", true},
-        {"/job:a/task:2/cpu:0", "/job:a/replica:0/task:2", true},
-        {"/job:a/task:2", "/job:b/task:2", false},
-        {"/job:a/replica:1/task:2", "/job:a/replica:2/task:2", false},
-        {"/job:a/task:2/cpu:0", "/job:a/task:3/cpu:0", false},
-        {"/job:a", "/job:a", false},
-        {"cpu:0", "cpu:0", false},
-        {"/task:1", "/task:1", false},
-    };
-    for (size_t i = 0; i < TP_COUNT(rows); i++) {
-        const struct tp_name a = parse(rows[i].a), b = parse(rows[i].b);
-        ck_assert_msg(tp_name_same_task(&a, &b) == rows[i].same, "%s %s", rows[i].a, rows[i].b);
-        ck_assert_int_eq(tp_name_same_task(&a, &b), tp_name_same_task(&b, &a));
-    }
-}
-END_TEST
-
-START_TEST(a_partial_pattern_fits_a_fuller_name_and_never_the_reverse)
-{
-    static const struct {
-        const char *pattern, *name;
-        bool fits;
-    } rows[] = {
-        {"", "", true},
-        {"", FULL, true},
-        {"/job:foo", "/job:foo", true},
-        {"/job:foo", "/job:foo/replica:1", true},
-        {"/job:foo/replica:1", "/job:foo/replica:1/task:2", true},
-        {"/job:foo/replica:1/task:2", FULL, true},
-        {"/device:GPU", FULL, true},
-        {"/device:gpu:3", FULL, true},
-        {"gpu:3", FULL, true},
-        {"/task:2", FULL, true},
-        {"/replica:1", FULL, true},
-        {FULL, FULL, true},
-        {"/job:foo/task:2/gpu:3", "/job:foo/replica:0/task:2/gpu:3", true},
-        {"/job:foo/replica:0/task:2", "/job:foo/task:2/gpu:3", true},
-        {FULL, "", false},
-        {FULL, "/job:foo/replica:1/task:2", false},
-        {"/job:foo/replica:1", "/job:foo", false},
-        {"/job:foo/replica:1/task:2", "/job:foo/replica:1", false},
-        {"/device:gpu:3", "/device:gpu", false},
-        {"/device:gpu", "/job:foo", false},
-        {"/device:gpu:4", FULL, false},
-        {"/device:cpu", FULL, false},
-        {"/task:3", FULL, false},
-        {"/replica:2", FULL, false},
-        {"/replica:0", FULL, false},
-        {"/job:bar", FULL, false},
-        {"/job:fo", FULL, false},
-        {"/job:foo/task:2/gpu:4", FULL, false},
-    };
-    for (size_t i = 0; i < TP_COUNT(rows); i++) {
-        const struct tp_name pattern = parse(rows[i].pattern), name = parse(rows[i].name);
-        ck_assert_msg(tp_name_fits(&pattern, &name) == rows[i].fits, "%s of %s",
-                      rows[i].pattern, rows[i].name);
-    }
-}
-END_TEST
-
-START_TEST(a_pattern_with_wildcards_fits_complete_names)
-{
-    static const struct {
-        const char *pattern;
-        bool fits;
-    } rows[] = {
-        {"/job:*", true},
-        {"/job:foo/replica:*/task:*/device:*:*", true},
-        {"/job:*/replica:1/task:2/gpu:*", true},
-        {"/device:*:3", true},
-        {"/device:GPU:*", true},
-        {"/gpu:*", true},
-        {"/device:*:4", false},
-        {"/device:CPU:*", false},
-        {"/job:bar/replica:*/task:*", false},
-        {"/job:*/replica:1/task:1", false},
-    };
-    const struct tp_name whole = parse(FULL);
-    for (size_t i = 0; i < TP_COUNT(rows); i++) {
-        const struct tp_name pattern = parse(rows[i].pattern);
-        ck_assert_msg(tp_name_fits(&pattern, &whole) == rows[i].fits, "%s", rows[i].pattern);
-    }
-}
-END_TEST
-
-START_TEST(names_are_compatible_unless_a_part_that_both_set_differs)
-{
-    static const struct {
-        const char *a, *b;
-        bool compatible;
-    } rows[] = {
-        {"/task:1", "/device:gpu", true},
-        {"/job:a", "cpu:0", true},
-        {"", FULL, true},
-        {FULL, FULL, true},
-        {"/device:CPU", "/device:cpu:1", true},
-        {"/device:gpu", "/device:cpu", false},
-        {"gpu:0", "gpu:1", false},
-        {"/task:1/gpu:0", "/task:2", false},
-        {"/replica:1", "/replica:2", false},
-        {"/job:a", "/job:b", false},
-    };
-    for (size_t i = 0; i < TP_COUNT(rows); i++) {
-        const struct tp_name a = parse(rows[i].a), b = parse(rows[i].b);
-        ck_assert_int_eq(tp_name_compatible(&a, &b), rows[i].compatible);
-        ck_assert_int_eq(tp_name_compatible(&b, &a), rows[i].compatible);
-    }
-}
-END_TEST
-
-START_TEST(a_name_splits_into_its_task_and_its_device)
-{
-    static const struct {
-        const char *text, *task, *device;
-    } rows[] = {
-        {"/job:foo/replica:1/task:2/cpu:1", "/job:foo/replica:1/task:2", "cpu:1"},
-        {"/job:foo/cpu:1/task:2/replica:0", "/job:foo/task:2", "cpu:1"},
-        {"/device:GPU:3", "", "gpu:3"},
-        {"gpu:3", "", "gpu:3"},
-    };
-    troupe_error err;
-    char task[TP_NAME_TEXT], device[TP_NAME_TEXT];
-    for (size_t i = 0; i < TP_COUNT(rows); i++) {
-        ck_ok(tp_name_split(rows[i].text, task, sizeof(task), device, sizeof(device), &err));
-        ck_assert_str_eq(task, rows[i].task);
-        ck_assert_str_eq(device, rows[i].device);
-    }
-    ck_fails(tp_name_split("/job:foo/task:2", task, 9, device, 9, &err), INVALID, "no device");
-    ck_fails(tp_name_split("/job:foo/gpu:*", task, 9, device, 9, &err), INVALID, "no device");
-    ck_fails(tp_name_split("nonsense", task, 9, device, 9, &err), INVALID, "nonsense");
-    ck_fails(tp_name_split("/job:foo/cpu:1", task, 8, device, 9, &err), INVALID, "9 bytes");
-    ck_fails(tp_name_split("/job:foo/cpu:1", task, 9, device, 5, &err), INVALID, "6 bytes");
-    ck_ok(tp_name_split("/job:foo/cpu:1", task, 9, device, 6, &err));
-}
-END_TEST
-
-struct merge {
-    const char *a, *b, *merged;
-};
-
-static const struct merge merges[] = {
-    {"", "", ""},
-    {FULL, FULL, FULL},
-    {"", FULL, FULL},
-    {"/job:foo", "/replica:1", "/job:foo/replica:1"},
-    {"/job:foo", "/task:2", "/job:foo/task:2"},
-    {"/task:2", "gpu:3", "/task:2/gpu:3"},
-    {"/job:foo/replica:1", "/task:2/gpu:3", FULL},
-    {"/job:foo/replica:1", "/replica:1/task:2", "/job:foo/replica:1/task:2"},
-    {"/job:foo/gpu:3", "/replica:1/gpu:3", "/job:foo/replica:1/gpu:3"},
-    {"/device:GPU", "gpu:3", "gpu:3"},
-    {"/device:*:3", "/device:gpu", "gpu:3"},
-    {"/job:*", "/job:foo", "/job:foo"},
-    {"/gpu:*", "/gpu:0", "/gpu:0"},
-};
-
-static void check_merge(const struct merge *row, bool turned, bool soft)
-{
-    troupe_error err;
-    struct tp_name into = parse(turned ? row->b : row->a);
-    const struct tp_name other = parse(turned ? row->a : row->b), want = parse(row->merged);
-    ck_ok(tp_name_merge(&into, &other, soft, &err));
-    ck_assert_msg(tp_name_equal(&into, &want), "%s + %s is %s", row->a, row->b,
-                  tp_name_text(&into).text);
-}
-
-START_TEST(a_merge_is_the_union_whichever_way_round)
-{
-    for (size_t i = 0; i < TP_COUNT(merges); i++)
-        for (int way = 0; way < 4; way++)
-            check_merge(&merges[i], way & 1, way & 2);
-}
-END_TEST
-
-START_TEST(a_merge_of_names_that_differ_names_the_part)
-{
-    static const struct {
-        const char *a, *b, *part;
-    } rows[] = {
-        {"/job:foo", "/job:bar", "job"},
-        {"/replica:1", "/replica:0", "replica"},
-        {"/task:0", "/task:1", "task"},
-        {"/device:gpu", "/device:cpu", "type"},
-        {"gpu:0", "gpu:1", "id"},
-        {FULL, "/job:foo/task:2/cpu:3", "type"},
-        {FULL, "/job:foo/task:3/cpu:3", "task"},
-    };
-    troupe_error err;
-    for (size_t i = 0; i < TP_COUNT(rows); i++) {
-        struct tp_name into = parse(rows[i].a);
-        const struct tp_name before = into, other = parse(rows[i].b);
-        char part[32];
-        snprintf(part, sizeof(part), "their %s", rows[i].part);
-        ck_fails(tp_name_merge(&into, &other, false, &err), INVALID, part);
-        ck_assert(tp_name_equal(&into, &before));
-        if (i >= 3 && i < 6) continue;
-        ck_fails(tp_name_merge(&into, &other, true, &err), INVALID, part);
-        ck_fails(tp_name_override(&into, &other, &err), INVALID, part);
-        ck_assert(tp_name_equal(&into, &before));
-    }
-}
-END_TEST
-
-START_TEST(a_soft_merge_drops_the_id_or_the_type_and_the_id)
-{
-    static const struct merge rows[] = {
-        {"gpu:1", "gpu:2", "/device:gpu"},
-        {"gpu:1", "cpu:1", ""},
-        {"/device:gpu", "/device:cpu", ""},
-        {"/job:foo/task:2/gpu:1", "/task:2/cpu:1", "/job:foo/task:2"},
-        {"/job:foo/gpu:1", "/task:2/gpu:2", "/job:foo/task:2/device:gpu"},
-        {"/device:gpu", "/device:*:1", "gpu:1"},
-        {"/device:*:0", "gpu:1", "/device:gpu"},
-    };
-    for (size_t i = 0; i < TP_COUNT(rows); i++) {
-        check_merge(&rows[i], false, true);
-        check_merge(&rows[i], true, true);
-    }
-}
-END_TEST
-
-START_TEST(an_override_lets_the_right_type_and_id_win)
-{
-    static const struct merge rows[] = {
-        {"", "", ""},
-        {FULL, FULL, FULL},
-        {FULL, "", FULL},
-        {"gpu:1", "cpu:2", "cpu:2"},
-        {"gpu:1", "gpu:2", "gpu:2"},
-        {"gpu:1", "/device:gpu", "gpu:1"},
-        {"gpu:1", "/device:cpu", "/device:cpu"},
-        {"/job:foo/gpu:1", "/task:2/cpu:0", "/job:foo/task:2/cpu:0"},
-        {"/job:foo", "/task:2", "/job:foo/task:2"},
-    };
-    troupe_error err;
-    for (size_t i = 0; i < TP_COUNT(rows); i++) {
-        struct tp_name into = parse(rows[i].a);
-        const struct tp_name other = parse(rows[i].b), want = parse(rows[i].merged);
-        ck_ok(tp_name_override(&into, &other, &err));
-        ck_assert_msg(tp_name_equal(&into, &want), "row %zu: %s", i, tp_name_text(&into).text);
-    }
-}
-END_TEST
-
-START_TEST(a_fill_takes_only_what_is_unset_and_no_id_of_another_type)
-{
-    static const struct merge rows[] = {
-        {"", FULL, FULL},
-        {FULL, "/job:bar/replica:7/task:7/cpu:7", FULL},
-        {"/job:bar", FULL, "/job:bar/replica:1/task:2/gpu:3"},
-        {"/device:gpu", FULL, FULL},
-        {"/device:cpu", FULL, "/job:foo/replica:1/task:2/device:cpu"},
-        {"cpu:0", FULL, "/job:foo/replica:1/task:2/cpu:0"},
-        {"/device:*:1", FULL, "/job:foo/replica:1/task:2/gpu:1"},
-        {"/job:foo", "", "/job:foo"},
-    };
-    for (size_t i = 0; i < TP_COUNT(rows); i++) {
-        struct tp_name into = parse(rows[i].a);
-        const struct tp_name from = parse(rows[i].b), want = parse(rows[i].merged);
-        tp_name_fill(&into, &from);
-        ck_assert_msg(tp_name_equal(&into, &want), "row %zu: %s", i, tp_name_text(&into).text);
     }
 }
 END_TEST
@@ -495,19 +208,20 @@ START_TEST(every_spelling_completes_to_the_canonical_name)
         "",
         "/job:foo",
     };
-    const struct tp_name base = parse("/job:foo/replica:1/task:2/device:cpu:0");
+    const struct tp_name base = names_parse("/job:foo/replica:1/task:2/device:cpu:0");
     troupe_error err;
     struct tp_name name;
     for (size_t i = 0; i < TP_COUNT(texts); i++) {
         ck_ok(tp_name_complete(texts[i], &base, &name, &err));
-        check_text(&name, "/job:foo/replica:1/task:2/device:cpu:0");
+        names_text(&name, "/job:foo/replica:1/task:2/device:cpu:0");
     }
 }
 END_TEST
 
 START_TEST(a_partial_base_or_a_malformed_name_completes_to_nothing)
 {
-    const struct tp_name base = parse(FULL), partial = parse("/job:foo/gpu:3");
+    const struct tp_name base = names_parse(NAMES_FULL),
+                         partial = names_parse("/job:foo/gpu:3");
     troupe_error err;
     struct tp_name name = base;
     ck_fails(tp_name_complete("/job:foo/bar", &base, &name, &err), INVALID, "/job:foo/bar");
@@ -609,16 +323,6 @@ static Suite *suite(void)
     tcase_add_loop_test(t, every_subset_of_parts_prints_and_parses_to_an_equal_name, 0, 32);
     tcase_add_test(t, a_star_and_a_slash_set_nothing);
     tcase_add_test(t, a_show_into_little_room_is_cut_and_says_what_it_needs);
-    tcase_add_test(t, tasks_are_the_same_when_job_replica_and_task_are);
-    tcase_add_test(t, a_partial_pattern_fits_a_fuller_name_and_never_the_reverse);
-    tcase_add_test(t, a_pattern_with_wildcards_fits_complete_names);
-    tcase_add_test(t, names_are_compatible_unless_a_part_that_both_set_differs);
-    tcase_add_test(t, a_name_splits_into_its_task_and_its_device);
-    tcase_add_test(t, a_merge_is_the_union_whichever_way_round);
-    tcase_add_test(t, a_merge_of_names_that_differ_names_the_part);
-    tcase_add_test(t, a_soft_merge_drops_the_id_or_the_type_and_the_id);
-    tcase_add_test(t, an_override_lets_the_right_type_and_id_win);
-    tcase_add_test(t, a_fill_takes_only_what_is_unset_and_no_id_of_another_type);
     tcase_add_test(t, every_spelling_completes_to_the_canonical_name);
     tcase_add_test(t, a_partial_base_or_a_malformed_name_completes_to_nothing);
     tcase_add_test(t, names_sort_unparsable_then_partial_then_complete_then_by_parts);
