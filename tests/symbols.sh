@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# symbols.sh - the library exports what the headers declare, and nothing else.
+# symbols.sh - the library exports what the headers declare, and nothing else; the tool has no
+# name that a static library has, too.
 set -euo pipefail
 export LC_ALL=C
 library=.libs/libtroupe.so
@@ -18,6 +19,11 @@ while read -r name; do
     echo "symbols: $name is declared, but not exported"
     bad=1
 done < <(comm -13 <(echo "$exported") <(echo "$declared") | grep .)
+names() { nm -g --defined-only "$@" | awk 'NF == 3 { print $3 }' | sort -u; }
+while read -r name; do
+    echo "symbols: $name is in the tool and in the library: they do not link statically"
+    bad=1
+done < <(comm -12 <(names tools/*.o) <(names .libs/libtroupe_core.a))
 [ "${SANITIZE:-no}" = no ] || exit $bad
 
 # A library neither ends the program nor writes to its standard output.

@@ -25,7 +25,7 @@ static size_t sequence(const unsigned char *text, size_t size)
     return n;
 }
 
-json_t *tp_json_text(const char *text, size_t size)
+json_t *tp_json_name(const char *text, size_t size)
 {
     json_t *string = json_stringn(text, size);
     if (string) return string;
@@ -77,7 +77,7 @@ static json_t *string_element(const troupe_tensor *tensor, size_t i)
 {
     size_t size = 0;
     const char *text = troupe_tensor_string(tensor, i, &size);
-    return text ? tp_json_text(text, size) : NULL;
+    return text ? tp_json_name(text, size) : NULL;
 }
 
 /* A float of a byte: what the library prints of it, which is short. */

@@ -11,7 +11,7 @@
 
 /* Text as a JSON string; each byte that is not part of UTF-8 becomes U+FFFD. NULL: no memory.
  */
-json_t *tp_json_text(const char *text, size_t size);
+json_t *tp_json_name(const char *text, size_t size);
 /* The elements as lists in lists, a scalar as itself. What JSON has no number for is a string:
  * "nan", "inf", "-inf", and integers of 2^63 and above. Without elements: an empty list. NULL:
  * no memory. */

@@ -101,12 +101,12 @@ static json_t *result_json(const char *name, const troupe_tensor *tensor, const 
     int bad = !shape || !result;
     for (int d = 0; d < troupe_tensor_rank(tensor); d++)
         bad |= json_array_append_new(shape, json_integer(troupe_tensor_dims(tensor)[d]));
-    bad |= json_object_set_new(result, "name", tp_json_text(name, strlen(name)));
+    bad |= json_object_set_new(result, "name", tp_json_name(name, strlen(name)));
     bad |= json_object_set_new(result, "dtype", json_string(troupe_dtype_name(dtype)));
     bad |= json_object_set_new(result, "shape", shape);
     char *path = folder ? file_of(folder, name) : NULL;
     if (path)
-        bad |= json_object_set_new(result, "file", tp_json_text(path, strlen(path)));
+        bad |= json_object_set_new(result, "file", tp_json_name(path, strlen(path)));
     else
         bad |= json_object_set_new(result, "data", tp_json_elements(tensor));
     free(path);
