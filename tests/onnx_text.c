@@ -30,6 +30,13 @@ void put_raw(struct bytes *to, const void *data, size_t size)
     to->size += size;
 }
 
+void put_little(struct bytes *to, const void *number, size_t size)
+{
+    const bool big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+    for (size_t i = 0; i < size; i++)
+        put_raw(to, (const char *)number + (big ? size - 1 - i : i), 1);
+}
+
 void put_varint(struct bytes *to, uint64_t value)
 {
     do {
@@ -65,7 +72,7 @@ void put_message(struct bytes *to, unsigned field, struct bytes *message)
 static void put_float(struct bytes *to, unsigned field, float value)
 {
     put_varint(to, field << 3 | 5);
-    put_raw(to, &value, sizeof(value));
+    put_little(to, &value, sizeof(value));
 }
 
 /* --- types and tensors ---------------------------------------------------------------- */
@@ -136,12 +143,24 @@ static void put_element(struct bytes *raw, troupe_dtype dtype, double number)
     const float f = (float)number;
     const int64_t i = (int64_t)number;
     const uint16_t half = tp_f32_to_f16(f), brain = tp_f32_to_bf16(f);
-    const void *const from = dtype == TROUPE_F32    ? (const void *)&f
-                             : dtype == TROUPE_F64  ? (const void *)&number
-                             : dtype == TROUPE_F16  ? (const void *)&half
-                             : dtype == TROUPE_BF16 ? (const void *)&brain
-                                                    : (const void *)&i; /* little-endian */
-    put_raw(raw, from, troupe_dtype_size(dtype));
+    const size_t size = troupe_dtype_size(dtype);
+    switch (dtype) {
+    case TROUPE_F32:
+        put_little(raw, &f, size);
+        break;
+    case TROUPE_F64:
+        put_little(raw, &number, size);
+        break;
+    case TROUPE_F16:
+        put_little(raw, &half, size);
+        break;
+    case TROUPE_BF16:
+        put_little(raw, &brain, size);
+        break;
+    default:
+        for (size_t k = 0; k < size; k++)
+            put_raw(raw, &(uint8_t){(uint8_t)(i >> 8 * k)}, 1);
+    }
 }
 
 /* f32[2]{1,2} as a TensorProto. */

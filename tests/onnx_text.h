@@ -28,6 +28,8 @@ struct bytes {
 
 void bytes_free(struct bytes *bytes);
 void put_raw(struct bytes *to, const void *data, size_t size);
+/* One number of this machine's, as the format has it: the lowest byte first. */
+void put_little(struct bytes *to, const void *number, size_t size);
 void put_varint(struct bytes *to, uint64_t value);
 /* Fields: a number as varint; bytes; a text; a message, which is freed. */
 void put_int(struct bytes *to, unsigned field, int64_t value);

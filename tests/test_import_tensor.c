@@ -20,12 +20,12 @@
 static void put_f32(struct bytes *to, double value)
 {
     const float f = (float)value;
-    put_raw(to, &f, sizeof(f));
+    put_little(to, &f, sizeof(f));
 }
 
 static void put_f64(struct bytes *to, double value)
 {
-    put_raw(to, &value, sizeof(value));
+    put_little(to, &value, sizeof(value));
 }
 
 static void put_i64(struct bytes *to, double value)
@@ -208,10 +208,13 @@ static void write_file(const char *path, size_t size)
 {
     FILE *const file = fopen(path, "wb");
     ck_assert_ptr_nonnull(file);
+    struct bytes bytes = {0};
     for (size_t i = 0; i < size / 4; i++) {
         const float value = (float)i;
-        fwrite(&value, sizeof(value), 1, file);
+        put_little(&bytes, &value, sizeof(value));
     }
+    fwrite(bytes.data, bytes.size, 1, file);
+    bytes_free(&bytes);
     fclose(file);
 }
 
@@ -330,6 +333,16 @@ static troupe_status read_first(const struct bytes *model, const char *where, fl
     return TROUPE_OK;
 }
 
+/* Or a file where a folder should be. */
+static bool has_links(const char *location)
+{
+    static const char *const them[] = {"within",        "outside", "absolute",
+                                       "up/secret.bin", "circle",  "weights.bin/x"};
+    for (size_t i = 0; i < TP_COUNT(them); i++)
+        if (strcmp(location, them[i]) == 0) return true;
+    return false;
+}
+
 START_TEST(external_data_are_read_within_the_models_folder_and_nowhere_else)
 {
     troupe_error err = {0};
@@ -338,10 +351,14 @@ START_TEST(external_data_are_read_within_the_models_folder_and_nowhere_else)
     struct bytes model =
         external_model(external[_i].location, external[_i].offset, external[_i].length);
     const troupe_status status = read_first(&model, folder, &first, &err);
-    ck_assert_msg(status == external[_i].code, "%s: %s", troupe_status_name(status), err.text);
+    /* Without openat2 no link is followed; see the next test. */
+    const bool plain = strstr(err.text, "this kernel cannot tell") != NULL;
+    if (plain) ck_assert_msg(has_links(external[_i].location), "%s", err.text);
+    ck_assert_msg(plain || status == external[_i].code, "%s: %s", troupe_status_name(status),
+                  err.text);
     if (status == TROUPE_OK)
         ck_assert_float_eq(first, strtof(external[_i].word, NULL));
-    else
+    else if (!plain)
         ck_assert_msg(strstr(err.text, external[_i].word), "no '%s' in '%s'", external[_i].word,
                       err.text);
     bytes_free(&model);

@@ -145,9 +145,10 @@ START_TEST(a_large_constant_is_not_copied)
     troupe_function *f = with_constant(10000);
     struct tp_wire wire = encoded(f);
     const void *data = wire.frames[0].data;
-    ck_assert_ptr_eq(data, troupe_tensor_data(f->body->values[0].constant));
+    const bool turned = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__; /* frames are little-endian */
+    ck_assert((data == troupe_tensor_data(f->body->values[0].constant)) == !turned);
     troupe_function *back = back_from(&wire);
-    ck_assert_ptr_eq(troupe_tensor_data(back->body->values[0].constant), data);
+    ck_assert((troupe_tensor_data(back->body->values[0].constant) == data) == !turned);
     troupe_function_release(&back);
     troupe_function_release(&f);
 }

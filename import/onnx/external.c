@@ -59,6 +59,17 @@ static troupe_status fail_open(const char *path, int code, troupe_error *err)
     return tp_fail(err, tp_fail_code(code), "external data '%s': %s", path, strerror(code));
 }
 
+/* Not told apart by the kernel: a link where a folder is wanted, and a file there. */
+static troupe_status fail_step(const char *path, const char *part, int code, troupe_error *err)
+{
+    if (code == ENOTDIR || code == ELOOP)
+        return tp_fail(err, TROUPE_INVALID,
+                       "external data '%s': '%s' is a symbolic link or not a folder, and this "
+                       "kernel cannot tell whether a link leads outside the model's folder",
+                       path, part);
+    return fail_open(path, code, err);
+}
+
 troupe_status tp_onnx_open_plain(int folder, const char *path, int *out, troupe_error *err)
 {
     TP_TRY(check_path(path, err));
@@ -73,7 +84,7 @@ troupe_status tp_onnx_open_plain(int folder, const char *path, int *out, troupe_
         const int code = errno;
         close_at(&at);
         at = inner;
-        if (inner < 0) return fail_open(path, code == ENOTDIR ? ELOOP : code, err);
+        if (inner < 0) return fail_step(path, part, code, err);
         part = next;
     }
     *out = at;
