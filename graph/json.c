@@ -278,11 +278,10 @@ static int take_piece(const char *piece, size_t size, void *out)
 static bool make_root(const struct tp_function *const *list, size_t n, json_t *root)
 {
     json_t *array = json_array();
-    bool full = array != NULL;
+    bool full = put(root, "format", json_integer(TROUPE_JSON_FORMAT)) && array != NULL;
     for (size_t i = 0; full && i < n; i++)
         full = append_function(array, list[i]);
-    return put(root, "format", json_integer(TROUPE_JSON_FORMAT)) &&
-           put(root, "functions", array) && full;
+    return put(root, "functions", array) && full;
 }
 
 troupe_status tp_show_json(const troupe_function *function, struct tp_text *out,
