@@ -21,7 +21,8 @@
 troupe_status tp_form_init(struct tp_form_reader *r, struct tp_wire *wire, troupe_error *err)
 {
     *r = (struct tp_form_reader){.wire = wire};
-    if (!msgpack_zone_init(&r->zone, ZONE_SIZE)) return tp_fail_memory(err, ZONE_SIZE);
+    r->zone = msgpack_zone_new(ZONE_SIZE);
+    if (!r->zone) return tp_fail_memory(err, ZONE_SIZE);
     TP_TRY(tp_arena_new(&r->texts, err));
     if (!tp_arena_take(r->texts, 1)) return tp_fail_memory(err, 1); /* so that a block stays */
     r->start = tp_arena_mark(r->texts);
@@ -39,14 +40,14 @@ void tp_form_fini(struct tp_form_reader *r)
     drop_tensors(r);
     tp_free(r->tensors);
     tp_arena_destroy(&r->texts);
-    if (r->zone.chunk_size) msgpack_zone_destroy(&r->zone);
+    if (r->zone) msgpack_zone_free(r->zone);
 }
 
 /* What came of the value before goes. */
 static void forget(struct tp_form_reader *r)
 {
     drop_tensors(r);
-    msgpack_zone_clear(&r->zone);
+    msgpack_zone_clear(r->zone);
     tp_arena_reset(r->texts, r->start);
 }
 
@@ -58,7 +59,7 @@ troupe_status tp_form_next(struct tp_form_reader *r, troupe_error *err)
     r->from = r->at;
     TP_TRY(tp_scan_value_at(head->data, head->size, r->at, head->size, &size, err));
     const msgpack_unpack_return got =
-        msgpack_unpack(head->data + r->at, size, &at, &r->zone, &r->value);
+        msgpack_unpack(head->data + r->at, size, &at, r->zone, &r->value);
     if (got == MSGPACK_UNPACK_NOMEM_ERROR) return tp_fail_memory(err, size);
     tp_assert(got == MSGPACK_UNPACK_SUCCESS && at == size); /* since it was scanned */
     r->at += size;

@@ -16,7 +16,7 @@
 struct tp_form_reader {
     struct tp_wire *wire;
     size_t at, from;        /* the next byte of the head, and the first of the value in hand */
-    msgpack_zone zone;      /* the value in hand */
+    msgpack_zone *zone;     /* the value in hand */
     msgpack_object value;   /* an array */
     struct tp_arena *texts; /* those of the value in hand, with zero bytes behind them */
     struct tp_arena_mark start;

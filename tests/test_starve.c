@@ -174,6 +174,49 @@ START_TEST(an_npy_file_is_written_and_read_or_memory_is_said_to_be_missing)
 }
 END_TEST
 
+/* The text above, and a function whose constant is a large one. */
+static troupe_status make_library(troupe_library **out, troupe_error *err)
+{
+    static const char large[] = "function large() -> (w)\n    w = f32[300] [0";
+    char whole[sizeof(large) + 1500], *at = whole;
+    memcpy(at, large, sizeof(large) - 1);
+    at += sizeof(large) - 1;
+    for (int i = 1; i < 300; i++, at += 3)
+        memcpy(at, ", 7", 3);
+    memcpy(at, "]\n", 2);
+    TP_TRY(troupe_library_new(out, err));
+    TP_TRY(troupe_library_read(*out, "t", text, sizeof(text) - 1, err));
+    return troupe_library_read(*out, "t", whole, (size_t)(at + 2 - whole), err);
+}
+
+#define LARGE "starve.troupe.d/df0c1fed1d3ec64a1a5c736a3135f8a5.npy"
+
+static troupe_status save_and_load(void *form, troupe_error *err)
+{
+    TP_OWNED(troupe_library_destroy) troupe_library *library = NULL, *back = NULL;
+    TP_TRY(make_library(&library, err));
+    const troupe_status status =
+        troupe_library_save(library, "main", "starve.troupe", *(troupe_file_form *)form, err);
+    const bool there = access("starve.troupe", F_OK) == 0;
+    TP_TRY(there == !status ? status : TROUPE_INTERNAL); /* whole or not at all */
+    TP_TRY(troupe_library_new(&back, err));
+    const troupe_status read = troupe_library_load(back, "starve.troupe", NULL, err);
+    const bool beside = unlink(LARGE) == 0;
+    if (unlink("starve.troupe") || (beside && rmdir("starve.troupe.d")) ||
+        (!read && troupe_library_count(back) != 3))
+        return TROUPE_INTERNAL;
+    return read;
+}
+
+START_TEST(a_library_is_saved_and_loaded_or_memory_is_said_to_be_missing)
+{
+    troupe_file_form forms[] = {TROUPE_FILE_BINARY, TROUPE_FILE_TEXT};
+    enter_folder();
+    ck_assert_uint_gt(starve(save_and_load, &forms[_i / 2], all_later[_i % 2]), 100);
+    leave_folder();
+}
+END_TEST
+
 #ifdef TP_HAVE_ONNX
 
 static const char *const models[] = {
@@ -394,6 +437,7 @@ static Suite *suite(void)
         t, a_file_of_the_text_form_and_its_constants_are_loaded_or_memory_is_missing, 0, 2);
     tcase_add_loop_test(t, an_npy_file_is_written_and_read_or_memory_is_said_to_be_missing, 0,
                         2);
+    tcase_add_loop_test(t, a_library_is_saved_and_loaded_or_memory_is_said_to_be_missing, 0, 4);
 #ifdef TP_HAVE_ONNX
     tcase_add_loop_test(t, a_model_is_imported_or_memory_is_said_to_be_missing, 0,
                         2 * (int)TP_COUNT(models));
