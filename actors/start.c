@@ -92,9 +92,11 @@ static troupe_status room_for_args(struct tp_pending *pending, uint32_t n, troup
 
 static troupe_status missing(const struct tp_function *body, uint32_t i, troupe_error *err)
 {
+    struct tp_shape_text wanted;
+    tp_type_show(&body->values[i].type, body->dims, wanted.text, sizeof wanted.text);
     return tp_fail(err, TROUPE_INVALID,
                    "function '%s': argument '%s' (%s) is missing and has no default",
-                   body->name, body->values[i].name, tp_type_text(&body->values[i].type).text);
+                   body->name, body->values[i].name, wanted.text);
 }
 
 /* Copy the list, with defaults where NULL was given; nothing is retained yet. */

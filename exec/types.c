@@ -16,21 +16,38 @@ struct binding {
     int64_t *dims; /* per name; TP_DIM_ANY: not yet */
 };
 
-static troupe_status bind_dim(struct binding *binding, const struct tp_value *arg, int axis,
-                              int64_t given, troupe_error *err)
+/* "function 'f': argument 'x' is f32[3], not f32[n,4]". */
+static troupe_status fail_arg(const struct binding *binding, const struct tp_value *arg,
+                              const struct tp_type *given, troupe_error *err)
 {
-    int64_t wanted = arg->type.shape.dims[axis];
-    if (wanted == TP_DIM_ANY || wanted == given) return TROUPE_OK;
-    if (wanted >= 0)
-        return tp_fail(err, TROUPE_INVALID, "argument '%s': dimension %d is %lld, not %lld",
-                       arg->name, axis, (long long)given, (long long)wanted);
-    int64_t *bound = &binding->dims[TP_DIM_NAME(wanted)];
-    if (*bound == TP_DIM_ANY) *bound = given;
-    if (*bound == given) return TROUPE_OK;
+    struct tp_shape_text wanted;
+    tp_type_show(&arg->type, binding->function->dims, wanted.text, sizeof wanted.text);
+    return tp_fail(err, TROUPE_INVALID, "function '%.60s': argument '%.60s' is %s, not %s",
+                   binding->function->name, arg->name, tp_type_text(given).text, wanted.text);
+}
+
+/* A dimension that another argument has bound to something else. */
+static troupe_status fail_named(const struct binding *binding, const struct tp_value *arg,
+                                const struct tp_type *given, int axis, troupe_error *err)
+{
+    const size_t name = TP_DIM_NAME(arg->type.shape.dims[axis]);
     return tp_fail(err, TROUPE_INVALID,
-                   "argument '%s': dimension %d (%s) is %lld, but %lld elsewhere", arg->name,
-                   axis, binding->function->dims[TP_DIM_NAME(wanted)], (long long)given,
-                   (long long)*bound);
+                   "function '%.60s': argument '%.60s' is %s: its dimension %d, %.40s, is %lld "
+                   "where another argument has %lld",
+                   binding->function->name, arg->name, tp_type_text(given).text, axis,
+                   binding->function->dims[name], (long long)given->shape.dims[axis],
+                   (long long)binding->dims[name]);
+}
+
+static troupe_status bind_dim(struct binding *binding, const struct tp_value *arg, int axis,
+                              const struct tp_type *given, troupe_error *err)
+{
+    const int64_t wanted = arg->type.shape.dims[axis], is = given->shape.dims[axis];
+    if (wanted == TP_DIM_ANY || wanted == is) return TROUPE_OK;
+    if (wanted >= 0) return fail_arg(binding, arg, given, err);
+    int64_t *bound = &binding->dims[TP_DIM_NAME(wanted)];
+    if (*bound == TP_DIM_ANY) *bound = is;
+    return *bound == is ? TROUPE_OK : fail_named(binding, arg, given, axis, err);
 }
 
 static troupe_status bind_arg(struct binding *binding, const struct tp_value *arg,
@@ -38,14 +55,11 @@ static troupe_status bind_arg(struct binding *binding, const struct tp_value *ar
 {
     const struct tp_type *wanted = &arg->type;
     if (wanted->dtype != TROUPE_DTYPE_NONE && given->dtype != wanted->dtype)
-        return tp_fail(err, TROUPE_INVALID, "argument '%s' is %s, not %s", arg->name,
-                       tp_type_text(given).text, tp_type_text(wanted).text);
+        return fail_arg(binding, arg, given, err);
     if (wanted->shape.rank == TP_RANK_ANY) return TROUPE_OK;
-    if (given->shape.rank != wanted->shape.rank)
-        return tp_fail(err, TROUPE_INVALID, "argument '%s' is %s, not %s", arg->name,
-                       tp_type_text(given).text, tp_type_text(wanted).text);
+    if (given->shape.rank != wanted->shape.rank) return fail_arg(binding, arg, given, err);
     for (int i = 0; i < wanted->shape.rank; i++)
-        TP_TRY(bind_dim(binding, arg, i, given->shape.dims[i], err));
+        TP_TRY(bind_dim(binding, arg, i, given, err));
     return TROUPE_OK;
 }
 
