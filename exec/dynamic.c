@@ -73,7 +73,7 @@ static troupe_status set_result(struct tp_frame *frame, uint32_t slot,
         return tp_fail(err, TROUPE_INVALID, "the shape of a result cannot be told: %s",
                        tp_type_text(type).text);
     troupe_tensor *tensor;
-    TP_TRY(tp_pool_tensor(frame->program->device->pool, type, &tensor, err));
+    TP_TRY(tp_pool_tensor(frame->program->pool, type, &tensor, err));
     frame->owners[s->owner] = tensor;
     frame->values[slot].data = tensor->data;
     if (!s->type) frame->types[s->dynamic] = *type;
@@ -92,7 +92,7 @@ static troupe_status set_results(struct tp_frame *frame, const struct tp_step *s
 static troupe_status launch(struct tp_frame *frame, const struct tp_step *step,
                             const struct tp_prepare *prepared, troupe_error *err)
 {
-    struct tp_pool *pool = frame->program->device->pool;
+    struct tp_pool *pool = frame->program->pool;
     void *workspace = NULL;
     if (prepared->workspace) TP_TRY(tp_pool_take(pool, prepared->workspace, &workspace, err));
     const struct tp_launch launch = {

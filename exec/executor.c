@@ -57,7 +57,7 @@ static troupe_status make_spares(struct tp_frame *frame, troupe_error *err)
 {
     const struct tp_program *program = frame->program;
     for (uint32_t i = 0; i < program->n_spares; i++)
-        TP_TRY(tp_spares_new(&frame->spares[i], program->device->pool,
+        TP_TRY(tp_spares_new(&frame->spares[i], program->pool,
                              program->slots[program->spare_slots[i]].type, err));
     return TROUPE_OK;
 }
@@ -71,7 +71,7 @@ static troupe_status make_room(struct tp_room *room, const struct tp_launch *lau
     troupe_tensor **owner = &frame->owners[frame->program->slots[slot].owner];
     const struct tp_type *type = frame->values[slot].type;
     troupe_tensor *larger;
-    TP_TRY(tp_pool_strings(frame->program->device->pool, type, size, &larger, err));
+    TP_TRY(tp_pool_strings(frame->program->pool, type, size, &larger, err));
     if (larger->count)
         memcpy(larger->data, (*owner)->data, larger->count * tp_element_size(type->dtype));
     troupe_tensor_release(owner);
@@ -87,7 +87,7 @@ troupe_status tp_frame_init(struct tp_frame *frame, const struct tp_program *pro
         .program = program, .waits = TP_NO_INDEX, .pace = 1, .room = {.make = make_room}};
     carve_all(frame, program, memory);
     if (program->arena_size)
-        TP_TRY(tp_pool_take(program->device->pool, program->arena_size, &frame->arena, err));
+        TP_TRY(tp_pool_take(program->pool, program->arena_size, &frame->arena, err));
     TP_TRY(make_spares(frame, err));
     set_slots(frame);
     return TROUPE_OK;
@@ -102,7 +102,7 @@ void tp_frame_fini(struct tp_frame *frame)
     for (uint32_t i = 0; i < frame->program->n_spares; i++)
         tp_spares_close(&frame->spares[i]);
     if (frame->arena)
-        tp_pool_give(frame->program->device->pool, frame->arena, frame->program->arena_size);
+        tp_pool_give(frame->program->pool, frame->arena, frame->program->arena_size);
     tp_free(frame->profile);
     *frame = (struct tp_frame){0};
 }

@@ -4,33 +4,61 @@
  */
 #include "exec/pool.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <utlist.h>
 
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "base/thread.h"
 #include "graph/op.h"
 
 #define SPARES_KEPT 64 /* tensors kept of one kind; more are freed when they come back */
+#define MOST_TOLD   3  /* accounts that a refusal names */
 
 struct tp_pool {
     struct tp_ref ref;
-    size_t limit;          /* 0: none */
-    atomic_size_t used;    /* bytes handed out */
-    atomic_size_t peak;    /* the largest `used` so far */
-    atomic_ullong fail_at; /* takes until one fails; 0: none fails */
+    size_t limit;                /* 0: none */
+    atomic_size_t used;          /* bytes handed out */
+    atomic_size_t peak;          /* the largest `used` so far */
+    atomic_ullong fail_at;       /* takes until one fails; 0: none fails */
+    struct tp_pool *whole;       /* of an account: the device's pool, retained; else NULL */
+    struct tp_pool *prev, *next; /* of an account: its neighbours among them */
+    struct tp_lock lock;         /* of a device's pool: over the list of accounts */
+    struct tp_pool *accounts;
     char name[];
 };
 
-troupe_status tp_pool_new(struct tp_pool **out, const char *name, size_t limit,
-                          troupe_error *err)
+static troupe_status new_pool(struct tp_pool **out, const char *name, troupe_error *err)
 {
     size_t size = sizeof(struct tp_pool) + strlen(name) + 1;
     struct tp_pool *pool = tp_alloc(size);
     if (!pool) return tp_fail_memory(err, size);
     tp_ref_init(&pool->ref);
-    pool->limit = limit;
+    tp_lock_init(&pool->lock);
     memcpy(pool->name, name, strlen(name) + 1);
     *out = pool;
+    return TROUPE_OK;
+}
+
+troupe_status tp_pool_new(struct tp_pool **out, const char *name, size_t limit,
+                          troupe_error *err)
+{
+    TP_TRY(new_pool(out, name, err));
+    (*out)->limit = limit;
+    return TROUPE_OK;
+}
+
+troupe_status tp_pool_account(struct tp_pool **out, struct tp_pool *pool, const char *name,
+                              troupe_error *err)
+{
+    struct tp_pool *account;
+    TP_TRY(new_pool(&account, name, err));
+    account->whole = tp_pool_retain(pool);
+    tp_lock_take(&pool->lock);
+    DL_APPEND(pool->accounts, account);
+    tp_lock_drop(&pool->lock);
+    *out = account;
     return TROUPE_OK;
 }
 
@@ -40,10 +68,23 @@ struct tp_pool *tp_pool_retain(struct tp_pool *pool)
     return pool;
 }
 
-void tp_pool_release(struct tp_pool **pool)
+static void close_account(struct tp_pool *account)
 {
-    if (*pool && tp_ref_release(&(*pool)->ref)) tp_free(*pool);
-    *pool = NULL;
+    struct tp_pool *pool = account->whole;
+    tp_lock_take(&pool->lock);
+    DL_DELETE(pool->accounts, account);
+    tp_lock_drop(&pool->lock);
+    tp_pool_release(&pool);
+}
+
+void tp_pool_release(struct tp_pool **at)
+{
+    struct tp_pool *pool = *at;
+    *at = NULL;
+    if (!pool || !tp_ref_release(&pool->ref)) return;
+    if (pool->whole) close_account(pool);
+    tp_lock_fini(&pool->lock);
+    tp_free(pool);
 }
 
 /* True when this take is the one that a test wants to fail. */
@@ -76,24 +117,85 @@ static bool charge(struct tp_pool *pool, size_t size)
     return true;
 }
 
+/* -- Refusals ------------------------------------------------------------------------------ */
+
+/* The account that holds most of those that hold less than `below`, or as much and stand behind
+ * `last`. Under the lock. */
+static const struct tp_pool *next_most(const struct tp_pool *pool, const struct tp_pool *last,
+                                       size_t below, size_t *held)
+{
+    const struct tp_pool *most = NULL, *account;
+    bool behind = !last;
+    *held = 0;
+    DL_FOREACH(pool->accounts, account)
+    {
+        const size_t used = atomic_load_explicit(&account->used, memory_order_relaxed);
+        if ((used < below || (behind && used == below)) && used > *held) {
+            most = account;
+            *held = used;
+        }
+        behind |= account == last;
+    }
+    return most;
+}
+
+/* "; 'f' holds 600, 'g' 24". */
+static void show_most(struct tp_pool *pool, char *text, size_t size)
+{
+    const struct tp_pool *account = NULL;
+    size_t held = SIZE_MAX, at = 0;
+    text[0] = 0;
+    tp_lock_take(&pool->lock);
+    for (int i = 0; i < MOST_TOLD && at < size; i++) {
+        account = next_most(pool, account, held, &held);
+        if (!account) break;
+        at += (size_t)snprintf(text + at, size - at, "%s'%.24s' %s%zu", i ? ", " : "; ",
+                               account->name, i ? "" : "holds ", held);
+    }
+    tp_lock_drop(&pool->lock);
+}
+
+static troupe_status fail_over(struct tp_pool *pool, size_t size, troupe_error *err)
+{
+    const struct tp_pool_figures f = tp_pool_figures(pool);
+    char most[200];
+    show_most(pool, most, sizeof most);
+    return tp_fail(err, TROUPE_EXHAUSTED,
+                   "%s: %zu bytes are over its memory limit of %zu bytes (%zu in use, peak "
+                   "%zu%s)",
+                   pool->name, size, f.limit, f.used, f.peak, most);
+}
+
+static troupe_status fail_system(struct tp_pool *pool, size_t size, troupe_error *err)
+{
+    const struct tp_pool_figures f = tp_pool_figures(pool);
+    char most[200];
+    show_most(pool, most, sizeof most);
+    return tp_fail(err, TROUPE_EXHAUSTED,
+                   "%s: the system has no memory for %zu bytes (%zu in use, peak %zu%s)",
+                   pool->name, size, f.used, f.peak, most);
+}
+
+/* -- Take and give ------------------------------------------------------------------------- */
+
+static void discharge(struct tp_pool *pool, size_t size)
+{
+    atomic_fetch_sub_explicit(&pool->used, size, memory_order_relaxed);
+}
+
 troupe_status tp_pool_take(struct tp_pool *pool, size_t size, void **out, troupe_error *err)
 {
-    if (TP_UNLIKELY(fails_now(pool)))
+    struct tp_pool *whole = pool->whole ? pool->whole : pool;
+    if (TP_UNLIKELY(fails_now(whole)))
         return tp_fail(err, TROUPE_EXHAUSTED,
-                       "%s: the allocation of %zu bytes was made to fail", pool->name, size);
-    if (!charge(pool, size)) {
-        struct tp_pool_figures f = tp_pool_figures(pool);
-        return tp_fail(
-            err, TROUPE_EXHAUSTED,
-            "%s: %zu bytes are over its memory limit of %zu bytes (%zu in use, peak %zu)",
-            pool->name, size, f.limit, f.used, f.peak);
-    }
+                       "%s: the allocation of %zu bytes was made to fail", whole->name, size);
+    if (!charge(whole, size)) return fail_over(whole, size, err);
     void *memory = tp_alloc_aligned(TP_ALIGN, size ? size : 1);
     if (!memory) {
-        atomic_fetch_sub_explicit(&pool->used, size, memory_order_relaxed);
-        return tp_fail(err, TROUPE_EXHAUSTED, "%s: the system has no memory for %zu bytes",
-                       pool->name, size);
+        discharge(whole, size);
+        return fail_system(whole, size, err);
     }
+    if (whole != pool) (void)charge(pool, size); /* an account has no limit */
     *out = memory;
     return TROUPE_OK;
 }
@@ -101,7 +203,8 @@ troupe_status tp_pool_take(struct tp_pool *pool, size_t size, void **out, troupe
 void tp_pool_give(struct tp_pool *pool, void *memory, size_t size)
 {
     tp_free(memory);
-    atomic_fetch_sub_explicit(&pool->used, size, memory_order_relaxed);
+    discharge(pool, size);
+    if (pool->whole) discharge(pool->whole, size);
 }
 
 struct tp_pool_figures tp_pool_figures(const struct tp_pool *pool)

@@ -5,6 +5,9 @@
  * A pool is counted: it lives until its device is closed and the last buffer from it is freed,
  * so a tensor that a user keeps outlives the runtime. Any thread may allocate and free.
  *
+ * An account is a part of a device's pool under a name of its own: what is taken of it is taken
+ * of the pool, and the pool's refusals say which accounts hold most.
+ *
  * Spares are the tensors of one type that one call after another gives away (results, values
  * that cross to another device). The owner, one thread at a time, takes; whoever releases the
  * last reference puts back onto a lock-free stack. So a call that is repeated allocates
@@ -20,11 +23,15 @@ struct tp_pool;
 /* limit 0: none. name (copied) is the device's, for messages. */
 troupe_status tp_pool_new(struct tp_pool **out, const char *name, size_t limit,
                           troupe_error *err) TROUPE_MUST_CHECK;
+/* An account of a device's pool; it is used and released as a pool. name (copied) is that of the
+ * function whose memory it is. */
+troupe_status tp_pool_account(struct tp_pool **out, struct tp_pool *pool, const char *name,
+                              troupe_error *err) TROUPE_MUST_CHECK;
 struct tp_pool *tp_pool_retain(struct tp_pool *pool);
 void tp_pool_release(struct tp_pool **pool);
 
-/* `size` bytes aligned to TP_ALIGN. EXHAUSTED, with figures, over the limit or when the system
- * has none. */
+/* `size` bytes aligned to TP_ALIGN. EXHAUSTED, with figures and the accounts that hold most, over
+ * the limit or when the system has none. */
 troupe_status tp_pool_take(struct tp_pool *pool, size_t size, void **out,
                            troupe_error *err) TROUPE_MUST_CHECK;
 /* Give back what tp_pool_take gave, with the same size. */
@@ -45,8 +52,9 @@ bool tp_pool_retype(troupe_tensor *tensor, const struct tp_type *type);
 struct tp_pool_figures {
     size_t limit, used, peak;
 };
+/* Of an account: what it has itself, and no limit. */
 struct tp_pool_figures tp_pool_figures(const struct tp_pool *pool);
-/* Let the n-th take from now on fail (1: the next; 0: none). */
+/* Let the n-th take from now on, from any account of the pool, fail (1: the next; 0: none). */
 void tp_pool_fail_at(struct tp_pool *pool, uint64_t n);
 
 struct tp_spares;

@@ -258,6 +258,7 @@ troupe_status tp_program_make(const struct tp_program_spec *spec, struct tp_prog
     if (!program) return tp_fail_memory(err, sizeof *program);
     TP_OWNED(maker_fini) struct tp_maker maker = {0};
     program->device = spec->device;
+    TP_TRY(tp_pool_account(&program->pool, spec->device->pool, spec->function->name, err));
     TP_TRY(tp_arena_new(&program->memory, err));
     TP_TRY(maker_init(&maker, spec, program, err));
     TP_TRY(make(&maker, err));
@@ -276,5 +277,6 @@ void tp_program_destroy(struct tp_program **at)
     tp_free(program->steps);
     tp_free(program->slots);
     tp_arena_destroy(&program->memory);
+    tp_pool_release(&program->pool);
     tp_free(program);
 }

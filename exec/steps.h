@@ -74,6 +74,7 @@ struct tp_slot {
 
 struct tp_program {
     const struct tp_device *device;
+    struct tp_pool *pool;    /* the function's account of the device's */
     struct tp_arena *memory; /* of all lists here but steps and slots */
     struct tp_step *steps;
     struct tp_slot *slots;

@@ -68,6 +68,37 @@ START_TEST(over_its_limit_a_pool_refuses_with_figures)
 }
 END_TEST
 
+START_TEST(a_refusal_names_the_accounts_that_hold_most)
+{
+    static const struct {
+        const char *name;
+        size_t size;
+    } rows[] = {{"a", 100}, {"b", 300}, {"c", 0}, {"d", 100}, {"b", 200}, {"e", 50}};
+    troupe_error err;
+    struct tp_pool *pool = pool_of(1000), *accounts[TP_COUNT(rows)];
+    void *memory[TP_COUNT(rows)], *more;
+    for (size_t i = 0; i < TP_COUNT(rows); i++) {
+        ck_ok(tp_pool_account(&accounts[i], pool, rows[i].name, &err));
+        ck_ok(tp_pool_take(accounts[i], rows[i].size, &memory[i], &err));
+        ck_assert_uint_eq(tp_pool_figures(accounts[i]).used, rows[i].size);
+    }
+    ck_fails(tp_pool_take(accounts[2], 251, &more, &err), EXHAUSTED,
+             "cpu:7: 251 bytes are over its memory limit of 1000 bytes (750 in use, peak 750; "
+             "'b' holds 300, 'b' 200, 'a' 100)");
+    tp_pool_give(accounts[1], memory[1], 300);
+    tp_pool_release(&accounts[1]);
+    ck_fails(tp_pool_take(accounts[2], 601, &more, &err), EXHAUSTED,
+             "(450 in use, peak 750; 'b' holds 200, 'a' 100, 'd' 100)");
+    ck_ok(tp_pool_take(accounts[2], 550, &more, &err));
+    tp_pool_give(accounts[2], more, 550);
+    tp_pool_release(&pool); /* they keep it */
+    for (size_t i = 0; i < TP_COUNT(rows); i++) {
+        if (i != 1) tp_pool_give(accounts[i], memory[i], rows[i].size);
+        tp_pool_release(&accounts[i]);
+    }
+}
+END_TEST
+
 START_TEST(a_pool_fails_the_take_that_it_was_told_to_and_no_other)
 {
     troupe_error err;
@@ -354,6 +385,7 @@ static Suite *suite(void)
           *spares = tcase_create("spares"), *devices = tcase_create("devices");
     tcase_add_test(figures, a_pool_counts_what_is_out_and_what_was_out_at_most);
     tcase_add_test(figures, over_its_limit_a_pool_refuses_with_figures);
+    tcase_add_test(figures, a_refusal_names_the_accounts_that_hold_most);
     tcase_add_test(figures, a_pool_fails_the_take_that_it_was_told_to_and_no_other);
     tcase_add_test(figures, a_pool_without_memory_fails_and_leaks_nothing);
     tcase_add_test(tensors, a_tensor_outlives_its_pools_device);

@@ -210,6 +210,42 @@ START_TEST(devices_in_options_that_are_not_there_are_refused)
 }
 END_TEST
 
+/* What users keep stays with the function that made it. */
+START_TEST(a_call_over_a_devices_limit_is_refused_with_who_holds_most_and_others_go_on)
+{
+    static const char text[] = "function keep(x: f32[n]) -> (y)\n  y = Add(x, x)\n"
+                               "function more(x: f32[n]) -> (y)\n  y = Mul(x, x)\n"
+                               "function other(x: f32[n]) -> (y)\n  y = Mul(x, x) @cpu:1\n";
+    struct stand s = stand_open("cpu:0(memory=100K),cpu:1", 0);
+    troupe_function *keep = function_of(text, "keep"), *more = function_of(text, "more"),
+                    *other = function_of(text, "other");
+    troupe_tensor *x, *small = value_of("f32[2] [1, 2]"), *kept[2], *y;
+    troupe_error err;
+    ck_ok(troupe_tensor_new(&x, TROUPE_F32, 1, (const int64_t[]){10000}, NULL, &err));
+    const troupe_tensor *const args[] = {x}, *const few[] = {small};
+    for (int i = 0; i < 2; i++)
+        ck_ok(troupe_run(s.runtime, keep, args, 1, &kept[i], 1, NULL, &err));
+    ck_fails(troupe_run(s.runtime, more, args, 1, &y, 1, NULL, &err), EXHAUSTED,
+             "over its memory limit of 102400 bytes (8");
+    ck_assert_msg(strstr(err.text, "peak 8") && strstr(err.text, "; 'keep' holds 8"), "%s",
+                  err.text);
+    ck_ok(troupe_run(s.runtime, more, few, 1, &y, 1, NULL, &err));
+    troupe_tensor_release(&y);
+    ck_ok(troupe_run(s.runtime, other, args, 1, &y, 1, NULL, &err));
+    troupe_tensor_release(&y);
+    troupe_tensor_release(&kept[1]);
+    ck_ok(troupe_run(s.runtime, more, args, 1, &y, 1, NULL, &err));
+    troupe_tensor_release(&y);
+    troupe_tensor_release(&kept[0]);
+    stand_close(&s);
+    troupe_tensor_release(&x);
+    troupe_tensor_release(&small);
+    troupe_function_release(&keep);
+    troupe_function_release(&more);
+    troupe_function_release(&other);
+}
+END_TEST
+
 START_TEST(options_of_another_size_and_impossible_deadlines_are_invalid)
 {
     troupe_error err;
@@ -326,6 +362,8 @@ static Suite *suite(void)
     tcase_add_test(errors, a_placement_that_cannot_be_tells_the_function_and_keeps_its_kind);
     tcase_add_loop_test(errors, devices_in_options_that_are_not_there_are_refused, 0,
                         (int)TP_COUNT(strange));
+    tcase_add_test(errors,
+                   a_call_over_a_devices_limit_is_refused_with_who_holds_most_and_others_go_on);
     tcase_add_test(errors, options_of_another_size_and_impossible_deadlines_are_invalid);
     tcase_add_test(errors, a_received_value_of_a_wrong_shape_fails_its_graph_node_and_the_call);
     tcase_add_test(errors,
