@@ -35,7 +35,7 @@ static struct {
     atomic_flag lock;
     struct piece pieces[ROOM];
     size_t n, bytes, base, peak;
-    uint64_t asked, fail_at;
+    uint64_t asked, fail_at, all_asked, begun;
     bool all;
 } heap = {.lock = ATOMIC_FLAG_INIT};
 
@@ -81,7 +81,7 @@ static void note(void *at, size_t size, const void *caller)
     if (!at) return;
     lock();
     if (heap.n == ROOM / 2) abort(); /* more than any test should have */
-    heap.pieces[find(at)] = (struct piece){at, size, heap.asked, caller};
+    heap.pieces[find(at)] = (struct piece){at, size, heap.all_asked, caller};
     heap.n++;
     heap.bytes += size;
     if (heap.bytes > heap.peak) heap.peak = heap.bytes;
@@ -186,6 +186,7 @@ static bool refuse(const void *caller)
     if (!is_counted(caller)) return false;
     lock();
     const uint64_t n = ++heap.asked;
+    heap.all_asked++;
     const bool no = heap.fail_at && (heap.all ? n >= heap.fail_at : n == heap.fail_at);
     unlock();
     if (no) errno = ENOMEM;
@@ -203,6 +204,7 @@ void heap_fail_at(uint64_t n, bool all)
     heap.asked = 0;
     heap.fail_at = n;
     heap.all = all;
+    if (n) heap.begun = heap.all_asked;
     unlock();
 }
 
@@ -211,13 +213,13 @@ uint64_t heap_asked(void)
     return heap.asked;
 }
 
-void heap_show_since(uint64_t asked)
+void heap_show(void)
 {
     for (size_t i = 0; i < ROOM; i++) {
         const struct piece *p = &heap.pieces[i];
-        if (p->at && p->number > asked)
+        if (p->at && p->number > heap.begun)
             fprintf(stderr, "%p: %zu bytes, request %llu, for %p\n", p->at, p->size,
-                    (unsigned long long)p->number, p->caller);
+                    (unsigned long long)(p->number - heap.begun), p->caller);
     }
 }
 
@@ -305,9 +307,8 @@ uint64_t heap_asked(void)
     return tp_alloc_asked();
 }
 
-void heap_show_since(uint64_t asked)
+void heap_show(void)
 {
-    (void)asked;
 }
 
 #ifdef SANITIZED

@@ -36,8 +36,8 @@ size_t heap_bytes(void);
 void heap_peak_begin(void);
 size_t heap_peak(void);
 
-/* Print to stderr whom the pieces belong to that are younger than `asked` requests: for the
+/* Print to stderr the pieces that were asked for since a request was last to fail: for the
  * message of a leak. */
-void heap_show_since(uint64_t asked);
+void heap_show(void);
 
 #endif

@@ -8,7 +8,7 @@
 
 static void ck_left(uint64_t n, size_t pieces, size_t ours)
 {
-    if (heap_pieces() != pieces) heap_show_since(0);
+    if (heap_pieces() != pieces) heap_show();
     ck_assert_msg(heap_pieces() == pieces && tp_alloc_pieces() == ours,
                   "request %d failed: %d pieces are left, %d of them ours", (int)n,
                   (int)(heap_pieces() - pieces), (int)(tp_alloc_pieces() - ours));
