@@ -20,6 +20,7 @@
 #include <stdatomic.h>
 
 #include "base/fail.h"
+#include "base/probe.h"
 #include "messages/message.h"
 
 struct tp_actor;
@@ -78,12 +79,13 @@ static inline struct tp_message *tp_mail_in_order(struct tp_message *list)
  * that poster's to make it runnable. */
 static inline bool tp_actor_put(struct tp_actor *to, struct tp_message *m)
 {
+    TP_PACE(to->role->mail ? "put_mail" : "put");
     struct tp_message *old = atomic_load_explicit(&to->box, memory_order_relaxed);
     do
         m->next = old == TP_ASLEEP ? NULL : old;
     while (!atomic_compare_exchange_weak_explicit(&to->box, &old, m, memory_order_seq_cst,
                                                   memory_order_relaxed));
-    return old == TP_ASLEEP;
+    return old == TP_ASLEEP || (TP_FAULT(20) && !old);
 }
 
 /* Move *message to an actor; *message is NULL afterwards. Never blocks, never fails, never

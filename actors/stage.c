@@ -17,6 +17,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/probe.h"
 #include "messages/codec.h"
 
 #define HOT_NS    1500
@@ -162,22 +163,23 @@ void tp_stage_handle(struct tp_seat *seat, struct tp_actor *actor, struct tp_mes
 static void end_turn(struct tp_seat *seat, struct tp_actor *actor)
 {
     struct tp_message *none = NULL;
-#if defined(TP_MUTANT) && TP_MUTANT == 6
-    atomic_store(&actor->box, TP_ASLEEP);
-    bool asleep = true;
-    (void)none;
-#else
+    if (TP_FAULT(19)) tp_stage_last_word(seat);
+    TP_PACE("turn_end");
     bool asleep = atomic_compare_exchange_strong_explicit(
         &actor->box, &none, TP_ASLEEP, memory_order_acq_rel, memory_order_relaxed);
-#endif
+    if (TP_FAULT(6) && !asleep) {
+        atomic_store(&actor->box, TP_ASLEEP);
+        asleep = true;
+    }
     tp_stage_last_word(seat);
     if (!asleep) enqueue(seat, actor);
 }
 
 static void run_turn(struct tp_seat *seat, struct tp_actor *actor)
 {
+    TP_PACE("turn_begin");
     struct tp_message *mail = atomic_exchange_explicit(&actor->box, NULL, memory_order_acq_rel);
-    if (mail->next) mail = tp_mail_in_order(mail);
+    if (mail->next && !TP_FAULT(21)) mail = tp_mail_in_order(mail);
     seat->running = actor;
     seat->tick++;
     for (struct tp_message *next; mail; mail = next) {
@@ -219,6 +221,7 @@ static bool judge(struct tp_seat *seat, const struct tp_actor *mine,
 /* Who is not seen as asleep, nor as looking, looks at `published` before it sleeps. */
 static void push_published(struct tp_stage *stage, struct tp_actor *actor)
 {
+    TP_PACE("publish_push");
     struct tp_actor *old = atomic_load_explicit(&stage->inject, memory_order_relaxed);
     do
         actor->next = old;
@@ -226,11 +229,13 @@ static void push_published(struct tp_stage *stage, struct tp_actor *actor)
                                                   memory_order_release, memory_order_relaxed));
     /* seq_cst: pairs with tp_stage_park, which announces itself before it looks at `published`
      */
+    TP_PACE("publish_count");
     atomic_fetch_add_explicit(&stage->published, 1, memory_order_seq_cst);
 }
 
 static void wake_someone(struct tp_stage *stage, struct tp_seat *by)
 {
+    TP_PACE("publish_look");
     if (!atomic_load_explicit(&stage->spinning, memory_order_seq_cst))
         tp_stage_wake_one(stage, by);
 }
@@ -298,6 +303,7 @@ static bool may_run(const struct tp_actor *actor, const void *group, bool others
 static void fill_fifo(struct tp_stage *stage)
 {
     /* acquire: pairs with the release in tp_stage_publish */
+    TP_PACE("take_fill");
     struct tp_actor *list =
         atomic_exchange_explicit(&stage->inject, NULL, memory_order_acquire);
     struct tp_actor *oldest = NULL, *newest = list;
@@ -322,6 +328,7 @@ static struct tp_actor *pop_published(struct tp_seat *seat, const void *group, b
         if (!may_run(actor, group, others)) continue;
         *(before ? &before->next : &stage->fifo) = actor->next;
         if (stage->fifo_last == actor) stage->fifo_last = before;
+        TP_PACE("take_count");
         atomic_fetch_sub_explicit(&stage->published, 1, memory_order_relaxed);
         if (TP_UNLIKELY(actor->owner != NULL)) stage->herald->taken(actor->owner);
         actor->owner = NULL;
@@ -334,8 +341,10 @@ static struct tp_actor *pop_published(struct tp_seat *seat, const void *group, b
 /* Something is published and nobody looks: wake someone. */
 static void pass_on(struct tp_stage *stage, struct tp_seat *seat)
 {
-    if (atomic_load_explicit(&stage->published, memory_order_seq_cst) > 0 &&
-        !atomic_load_explicit(&stage->spinning, memory_order_seq_cst))
+    TP_PACE("pass_look");
+    if (atomic_load_explicit(&stage->published, memory_order_seq_cst) <= 0) return;
+    TP_PACE("pass_spinning");
+    if (!atomic_load_explicit(&stage->spinning, memory_order_seq_cst))
         tp_stage_wake_one(stage, seat);
 }
 
@@ -343,13 +352,18 @@ static struct tp_actor *take_published(struct tp_seat *seat, const void *group, 
 {
     struct tp_stage *stage = seat->stage;
     seat->refused = false;
+    TP_PACE("take_look");
     if (atomic_load_explicit(&stage->published, memory_order_relaxed) <= 0) return NULL;
+    TP_PACE("take_lock");
     if (atomic_exchange_explicit(&stage->fifo_busy, 1, memory_order_acquire)) return NULL;
-    if (atomic_load_explicit(&seat->called, memory_order_relaxed))
+    if (atomic_load_explicit(&seat->called, memory_order_relaxed)) {
+        TP_PACE("take_called");
         atomic_store_explicit(&seat->called, 0, memory_order_seq_cst);
+    }
     struct tp_actor *actor = pop_published(seat, group, others);
+    TP_PACE("take_unlock");
     atomic_store_explicit(&stage->fifo_busy, 0, memory_order_release);
-    if (actor || seat->refused) pass_on(stage, seat);
+    if ((actor || seat->refused) && !TP_FAULT(15)) pass_on(stage, seat);
     return actor;
 }
 
@@ -446,7 +460,7 @@ void tp_stage_hand_over(struct tp_seat *seat, const void *group)
 void tp_stage_leave(struct tp_seat *seat, const void *group)
 {
     int short_turns = 0;
-    if (seat->stage->rehearsal) return;
+    if (seat->stage->rehearsal || TP_FAULT(13)) return;
     for (struct tp_actor *actor; (actor = next_here(seat));) {
         bool run = actor->estimate < SHORT_NS && short_turns++ < LEAVE_MAX;
         if (run && (seat->stage->workers || actor->group != group))
@@ -455,7 +469,7 @@ void tp_stage_leave(struct tp_seat *seat, const void *group)
             publish_for(seat, actor, group);
     }
     /* Who published while this thread looked woke nobody. */
-    pass_on(seat->stage, seat);
+    if (!TP_FAULT(14)) pass_on(seat->stage, seat);
 }
 
 /* -- Seats, open, close -------------------------------------------------------------------- */
@@ -539,6 +553,7 @@ troupe_status tp_stage_open(struct tp_stage **out, const struct tp_stage_options
 
 void tp_stage_stop(struct tp_stage *stage)
 {
+    TP_PACE("stop_set");
     atomic_store_explicit(&stage->stop, true, memory_order_seq_cst);
     for (int i = 0; i < stage->workers; i++) {
         struct tp_seat *seat = atomic_load_explicit(&stage->seats[i], memory_order_acquire);

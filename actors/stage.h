@@ -80,6 +80,7 @@ struct tp_stage_options {
     bool wire;      /* every message goes through the codec: a test of it */
 };
 
+struct tp_timer;
 struct tp_timers;
 
 /* How a group's owner is told of work for it that is published. Any thread. coming and taken are
@@ -158,6 +159,9 @@ void tp_stage_park(struct tp_seat *seat, const struct tp_actor *inbox, uint64_t 
 bool tp_stage_call(struct tp_seat *by, struct tp_seat *seat);
 /* Wake that seat if it sleeps; true then. `by` may be NULL. */
 bool tp_stage_unpark(struct tp_seat *by, struct tp_seat *seat);
+/* Set a deadline, and wake someone when those who sleep would sleep longer. `by` may be NULL. */
+void tp_stage_set_timer(struct tp_stage *stage, struct tp_seat *by, struct tp_timer *timer,
+                        uint64_t deadline_ns);
 /* Let other threads take an actor that is runnable; one that sleeps is woken unless someone
  * looks for work. by may be NULL. */
 void tp_stage_publish(struct tp_stage *stage, struct tp_seat *by, struct tp_actor *actor);

@@ -15,6 +15,7 @@
 
 #include "actors/timers.h"
 #include "base/clock.h"
+#include "base/probe.h"
 
 #define HITS_MAX 8
 #define LOOKS    4 /* looks at the list between two looks at the clock */
@@ -51,12 +52,13 @@ static bool look(const struct tp_seat *seat, const struct tp_actor *inbox, uint6
 {
     const struct tp_stage *stage = seat->stage;
     do {
+        TP_PACE("spin_look");
         for (int i = 0; i < LOOKS; i++) {
             pause_cpu();
             if (has_work(seat, memory_order_relaxed) || has_mail(inbox)) return true;
         }
         if (atomic_load_explicit(&stage->stop, memory_order_relaxed)) return false;
-    } while (tp_clock_ns() < sooner(end, tp_timers_next(stage->timers)));
+    } while (TP_PACE_UNPACED && tp_clock_ns() < sooner(end, tp_timers_next(stage->timers)));
     return false;
 }
 
@@ -69,9 +71,12 @@ bool tp_stage_spin(struct tp_seat *seat, const struct tp_actor *inbox, uint64_t 
         return false;
     /* seq_cst: pairs with tp_stage_publish, which wakes nobody while someone looks; who stops
      * looking parks, and there looks again after its announcement */
-    bool takes = !seat->refused;
+    bool takes = TP_FAULT(16) || !seat->refused;
+    TP_PACE("spin_begin");
     if (takes) atomic_fetch_add_explicit(&stage->spinning, 1, memory_order_seq_cst);
     bool hit = look(seat, inbox, sooner(tp_clock_ns() + (uint64_t)us * 1000, deadline_ns));
+    if (TP_FAULT(12) && takes && !hit) return false;
+    TP_PACE("spin_end");
     if (takes) atomic_fetch_sub_explicit(&stage->spinning, 1, memory_order_seq_cst);
     if (seat->worker && hit) seat->hits = seat->hits > HITS_MAX - 2 ? HITS_MAX : seat->hits + 2;
     if (seat->worker && !hit && seat->hits) seat->hits--;
@@ -95,24 +100,29 @@ static void keep_off(struct tp_seat *seat, int cpu)
 bool tp_stage_unpark(struct tp_seat *by, struct tp_seat *seat)
 {
     /* seq_cst: pairs with tp_stage_park. Only who turns 1 into 0 wakes. */
+    TP_PACE("unpark_look");
     if (!atomic_load_explicit(&seat->parked, memory_order_seq_cst)) return false;
+    TP_PACE("unpark_take");
     if (!atomic_exchange_explicit(&seat->parked, 0, memory_order_seq_cst)) return false;
     if (by) {
         tp_tally(&by->wakes, 1);
         if (seat->worker) keep_off(seat, sched_getcpu());
     }
+    TP_PACE("unpark_wake");
     tp_wake(&seat->parked, 1);
     return true;
 }
 
 bool tp_stage_call(struct tp_seat *by, struct tp_seat *seat)
 {
+    TP_PACE("call_set");
     atomic_store_explicit(&seat->called, 1, memory_order_seq_cst);
     return tp_stage_unpark(by, seat);
 }
 
 void tp_stage_wake_one(struct tp_stage *stage, struct tp_seat *by)
 {
+    TP_PACE("wake_pick");
     unsigned long long idle = atomic_load_explicit(&stage->idle, memory_order_seq_cst);
     while (idle) {
         unsigned long long bit = idle & -idle; /* workers have the low bits */
@@ -125,35 +135,52 @@ void tp_stage_wake_one(struct tp_stage *stage, struct tp_seat *by)
     }
 }
 
+void tp_stage_set_timer(struct tp_stage *stage, struct tp_seat *by, struct tp_timer *timer,
+                        uint64_t deadline_ns)
+{
+    TP_PACE("timer_set");
+    bool first = tp_timers_add(stage->timers, timer, deadline_ns);
+    if (first && !TP_FAULT(17)) tp_stage_wake_one(stage, by);
+}
+
 /* After the announcement: is there really nothing? */
 static bool nothing_to_do(const struct tp_seat *seat, const struct tp_actor *inbox)
 {
     const struct tp_stage *stage = seat->stage;
-#if defined(TP_MUTANT) && TP_MUTANT == 7
-    (void)inbox;
-    return !atomic_load(&stage->stop);
-#else
-    if (has_work(seat, memory_order_seq_cst)) return false;
+    TP_PACE("park_stop");
     if (atomic_load_explicit(&stage->stop, memory_order_seq_cst)) return false;
+    if (TP_FAULT(7)) return true;
+    TP_PACE("park_look");
+    if (has_work(seat, memory_order_seq_cst)) return false;
+    TP_PACE("park_mail");
     return !inbox || atomic_load_explicit(&inbox->box, memory_order_seq_cst) == TP_ASLEEP;
-#endif
 }
 
 void tp_stage_park(struct tp_seat *seat, const struct tp_actor *inbox, uint64_t deadline_ns)
 {
     struct tp_stage *stage = seat->stage;
     unsigned long long bit = seat->index < 64 ? 1ull << seat->index : 0;
+    const bool early = TP_FAULT(11) && nothing_to_do(seat, inbox);
     /* The announcement: pairs with tp_stage_publish, and with `mail` of the inbox. */
+    TP_PACE("park_announce");
     atomic_store_explicit(&seat->parked, 1, memory_order_seq_cst);
+    TP_PACE("park_idle");
     atomic_fetch_or_explicit(&stage->idle, bit, memory_order_seq_cst);
     if (seat->counted) atomic_fetch_sub_explicit(&stage->active, 1, memory_order_relaxed);
-    if (nothing_to_do(seat, inbox)) {
+    if (TP_FAULT(11) ? early : nothing_to_do(seat, inbox)) {
         tp_tally(&seat->sleeps, 1);
-        tp_sleep_on(&seat->parked, 1, sooner(deadline_ns, tp_timers_next(stage->timers)));
+        TP_PACE("park_until");
+        const uint64_t until = sooner(deadline_ns, tp_timers_next(stage->timers));
+        TP_PACE("park_sleep");
+        TP_PACE_AWAY();
+        tp_sleep_on(&seat->parked, 1, until);
     }
+    TP_PACE("park_awake");
     atomic_store_explicit(&seat->parked, 0, memory_order_seq_cst);
+    TP_PACE("park_leave");
     atomic_fetch_and_explicit(&stage->idle, ~bit, memory_order_seq_cst);
     if (seat->counted) atomic_fetch_add_explicit(&stage->active, 1, memory_order_relaxed);
+    if (TP_FAULT(12) && !seat->refused) atomic_fetch_sub(&stage->spinning, 1);
     tp_timers_run(stage->timers, seat);
 }
 
@@ -167,7 +194,9 @@ void *tp_stage_worker(void *arg)
     atomic_fetch_add_explicit(&stage->active, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&stage->ready, 1, memory_order_release);
     tp_wake(&stage->ready, 1);
-    while (!atomic_load_explicit(&stage->stop, memory_order_relaxed)) {
+    for (;;) {
+        TP_PACE("worker_stop");
+        if (atomic_load_explicit(&stage->stop, memory_order_relaxed)) break;
         if (tp_stage_turn(seat, NULL, true)) continue;
         if (tp_stage_spin(seat, NULL, 0)) continue;
         tp_stage_park(seat, NULL, 0);

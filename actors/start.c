@@ -143,8 +143,7 @@ static void set_deadline(struct tp_pending *pending, double seconds)
     double ns = seconds * 1e9;
     uint64_t after = ns < 1e18 ? (uint64_t)ns : (uint64_t)1e18;
     pending->timer.fire = fire;
-    if (tp_timers_add(stage->timers, &pending->timer, tp_clock_ns() + after))
-        tp_stage_wake_one(stage, pending->caller->seat);
+    tp_stage_set_timer(stage, pending->caller->seat, &pending->timer, tp_clock_ns() + after);
 }
 
 troupe_status tp_options_check(const troupe_call_options *o, troupe_error *err)
