@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: MIT
 # run.sh - builds in one fault after the other and sees that a suite catches it.
 #
-# Only the files that know the fault are compiled again, and only the suites that are to catch it are
-# linked again: their objects are there. A test that hangs has caught the fault, too.
+# Only the suites that are to catch it are linked again. A test that hangs has caught the fault, too.
 set -euo pipefail
 [ "${SANITIZE:-no}" = no ] || { echo 'mutants: one build of them is enough'; exit 77; }
 # shellcheck disable=SC2153 # make sets SUITES
@@ -13,34 +12,8 @@ work=mutants.d
 rm -rf "$work"
 mkdir "$work"
 
-# compile NUMBER FILE OBJECT - COMPILE is make's own command, with its quotes.
-compile() { eval "$COMPILE -fPIC -UTP_MUTANT -DTP_MUTANT=$1 -c -o '$3' '$2'"; }
-
-# files_with NUMBER - the sources that know the fault, or include a header that does.
-files_with() {
-    local file
-    (cd "$TOP" && grep -lrE --include='*.[ch]' "TP_MUTANT [!=]= $1\b" \
-        base tensor graph rewrite kernels exec messages actors) |
-        while IFS= read -r file; do
-            case $file in
-            *.c) echo "$file" ;;
-            *) grep -lrF --include='*.Plo' "/$file" . | sed 's|^\./||; s|\.deps/||; s|\.Plo$|.c|' ;;
-            esac
-        done | sort -u
-}
-
-# objects_of SUITE - what make links it of.
-objects_of() {
-    sed -e ':a' -e '/\\$/N; s/\\\n//; ta' Makefile |
-        sed -n "s/^\(am_\)\{0,1\}${1//[!a-z0-9]/_}_OBJECTS = //p" | sed -n '1s,[.][$][(]OBJEXT),.o,gp'
-}
-
-# build NUMBER SUITE OBJECT... - the suite with these objects in place of the right ones; prints its name.
-build() {
-    local program=$work/$1-${2##*/}
-    eval "$LINK -o '$program' $(objects_of "$2") ${*:3} tests/.libs/libhelp.a .libs/libtroupe_core.a $LINK_LIBS" &&
-        echo "$program"
-}
+# shellcheck source-path=SCRIPTDIR
+. "$TOP/tests/mutants/build.sh"
 
 # caught_by PROGRAM CASE - runs it, or only that case of it. 0 when a test fails, or none ends for 20 seconds; why
 # stands in $verdict. The suite says through a pipe what became of each test, and need not go on after that.
@@ -63,7 +36,7 @@ caught_by() {
 bad=0
 while IFS=$'\t' read -r number fault suites; do
     case $number in '#'* | '') continue ;; esac
-    mapfile -t files < <(files_with "$number")
+    mapfile -t files < <(files_with "$(fault_pattern "$number")")
     if [ ${#files[@]} = 0 ]; then
         echo "mutants: no file has fault $number, \"$fault\""
         bad=1
@@ -72,12 +45,14 @@ while IFS=$'\t' read -r number fault suites; do
     objects=()
     for file in "${files[@]}"; do
         object=$work/$number-${file//\//-}.o
-        compile "$number" "$TOP/$file" "$object"
+        compile "$file" "$object" "-DTP_MUTANT=$number"
         objects+=("$object")
     done
     by=
     for suite in $suites; do
-        program=$(build "$number" "${suite%%:*}" "${objects[@]}") ||
+        program=$work/$number-${suite##*/}
+        program=${program%%:*}
+        link_anew "${suite%%:*}" "$program" "${objects[@]}" ||
             { echo "mutants: fault $number does not link with $suite"; exit 1; }
         case $suite in *:*) part=${suite#*:} ;; *) part= ;; esac
         caught_by "$program" "$part" || continue
