@@ -7,6 +7,7 @@
  */
 #include "tests/models/replay.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,8 +74,19 @@ struct tp_message *scene_message(enum tp_kind kind, uint32_t estimate)
     return message;
 }
 
+/* A fault may well crash. */
+static void on_signal(int number)
+{
+    static const char text[] = "bad: a crash\n";
+    (void)number;
+    (void)!write(STDOUT_FILENO, text, sizeof(text) - 1);
+    _exit(1);
+}
+
 int main(int argc, char **argv)
 {
+    signal(SIGSEGV, on_signal);
+    signal(SIGABRT, on_signal);
     if (argc != 3) {
         fprintf(stderr, "usage: replay MODEL SCHEDULE\n");
         return 2;

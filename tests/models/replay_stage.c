@@ -48,10 +48,10 @@ static troupe_status on_piece(struct tp_actor *self, struct tp_seat *seat,
     return TROUPE_OK;
 }
 
-static void on_mail(struct tp_actor *self, struct tp_seat *seat)
+static void on_mail(struct tp_actor *self, struct tp_seat *seat, struct tp_message *message)
 {
-    (void)self;
-    if (seat != scene.helper) tp_stage_unpark(seat, scene.helper);
+    if (tp_actor_put(self, message) && seat != scene.helper)
+        tp_stage_unpark(seat, scene.helper);
 }
 
 static const struct tp_role piece_role = {.name = "piece", .on = {[TP_TURN] = on_piece}};
@@ -186,15 +186,15 @@ static troupe_status on_numbered(struct tp_actor *self, struct tp_seat *seat,
     return TROUPE_OK;
 }
 
-static void no_mail(struct tp_actor *self, struct tp_seat *seat)
+static void on_last(struct tp_actor *self, struct tp_seat *seat, struct tp_message *message)
 {
-    (void)self;
     (void)seat;
+    tp_actor_put(self, message);
 }
 
 static const struct tp_role numbered_role = {.name = "actor",
                                              .on = {[TP_TENSOR] = on_numbered}};
-static const struct tp_role owner_role = {.name = "owner", .mail = no_mail};
+static const struct tp_role owner_role = {.name = "owner", .mail = on_last};
 
 static void *post_two(void *arg)
 {

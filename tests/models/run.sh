@@ -13,7 +13,7 @@ here=$TOP/tests/models
 work=models.d
 rm -rf "$work"
 mkdir "$work"
-# shellcheck source-path=SCRIPTDIR/../mutants
+# shellcheck source=tests/mutants/build.sh
 . "$TOP/tests/mutants/build.sh"
 bad=0
 complain() { echo "models: $*"; bad=1; }
@@ -59,8 +59,7 @@ program() {
 play() {
     local replay status=0
     replay=$(program "$1")
-    (timeout 60 "$replay" "$2" "$3" >"$3.log" 2>&1 </dev/null) 2>/dev/null || status=$?
-    [ $status -lt 124 ] || echo "bad: status $status" >>"$3.log"
+    timeout 60 "$replay" "$2" "$3" >"$3.log" 2>&1 </dev/null || status=$?
     return $status
 }
 

@@ -23,7 +23,7 @@ files_with() {
 }
 
 # fault_pattern NUMBER - how a source says that it knows the fault.
-fault_pattern() { echo "TP_MUTANT [!=]= $1\\b|TP_FAULT\\($1\\)"; }
+fault_pattern() { printf '%s\n' "TP_MUTANT [!=]= $1\\b|TP_FAULT\\($1\\)"; }
 
 # objects_of PROGRAM - what make links it of.
 objects_of() {

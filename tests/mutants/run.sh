@@ -12,7 +12,7 @@ work=mutants.d
 rm -rf "$work"
 mkdir "$work"
 
-# shellcheck source-path=SCRIPTDIR
+# shellcheck source=tests/mutants/build.sh
 . "$TOP/tests/mutants/build.sh"
 
 # caught_by PROGRAM CASE - runs it, or only that case of it. 0 when a test fails, or none ends for 20 seconds; why
