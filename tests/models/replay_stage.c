@@ -62,6 +62,15 @@ static void *work(void *seat)
     return tp_stage_worker(seat);
 }
 
+static int others, helpers; /* two groups */
+
+static bool on_work(void *group, struct tp_seat *by)
+{
+    return group == &helpers && tp_stage_call(by, scene.helper);
+}
+
+static const struct tp_herald herald = {.come = on_work};
+
 /* Of tp_caller_wait, with an inbox of its own. */
 static bool take_mail(void)
 {
@@ -124,11 +133,11 @@ static void *post_all(void *arg)
     return NULL;
 }
 
-static void set_pieces(void *others, void *helpers)
+static void set_pieces(void)
 {
     for (int i = 0; i < PIECES; i++)
         tp_actor_init(&scene.pieces[i], &piece_role,
-                      i == FIRST || i == OTHER ? others : helpers);
+                      i == FIRST || i == OTHER ? &others : &helpers);
     tp_actor_init(&scene.inbox, &inbox_role, NULL);
     scene.timer.fire = fire;
     scene.chain = pace_setting("chain", 0);
@@ -138,10 +147,10 @@ static void set_pieces(void *others, void *helpers)
 void replay_stage(void)
 {
     static const char *const names[] = {"w0", "w1"};
-    static int others, helpers; /* two groups */
     const int n = pace_setting("workers", 1);
-    set_pieces(&others, &helpers);
+    set_pieces();
     scene.stage = scene_stage(n);
+    scene.stage->herald = &herald;
     for (int i = 0; i < n; i++)
         scene.workers[i] = scene_seat(scene.stage, true);
     scene.helper = scene_seat(scene.stage, false);

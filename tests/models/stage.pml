@@ -27,7 +27,7 @@
 mtype = { w0, w1, c, p };
 mtype = {
     put, put_mail, publish_push, publish_count, publish_look, wake_pick, unpark_look, unpark_take,
-    unpark_wake, take_look, take_lock, take_fill, take_count, take_unlock, pass_look, pass_spinning,
+    unpark_wake, call_set, take_look, take_lock, take_called, take_fill, take_count, take_unlock, pass_look, pass_spinning,
     turn_begin, spin_begin, spin_look, spin_end, park_announce, park_idle, park_stop, park_look,
     park_mail, park_until, park_sleep, park_awake, park_leave, worker_stop, inbox_take, stop_set,
     timer_set, timer_fire
@@ -50,7 +50,7 @@ mtype = {
 #define MORE 1
 #define FIRST 2
 #define OTHER 3
-#define LONG(work) ((work) >= FIRST)
+#define LONG(work) ((work) >= FIRST) /* and another caller's */
 
 byte inject[4], fifo[4];
 byte n_inject, n_fifo;
@@ -59,6 +59,7 @@ bit busy;
 byte spinning;
 bit idle[SEATS], parked[SEATS], asleep[SEATS];
 bit stop, mail, helper_gone;
+bit called;          /* the helper, to work of its own calls */
 bit done[4];
 byte deadline;       /* 0: there is no timer; 1: it waits; 2: its time has come; 3: it has fired */
 bit limited[SEATS];  /* who sleeps does so until the deadline */
@@ -69,7 +70,7 @@ inline UNPARK(seat) {
     if
     :: seen -> d_step { seen = parked[seat]; parked[seat] = 0; STEP(unpark_take) };
         if
-        :: seen -> d_step { asleep[seat] = 0; seen = 0; STEP(unpark_wake) }
+        :: seen -> d_step { asleep[seat] = 0; seen = 0; woke = 1; STEP(unpark_wake) }
         :: else
         fi
     :: else
@@ -91,19 +92,27 @@ inline WAKE_ONE() {
         STEP(wake_pick)
     };
     if
-    :: target != NONE -> UNPARK(target); target = NONE
+    :: target != NONE -> UNPARK(target); target = NONE; woke = 0
     :: else
     fi
 }
 
-/* tp_stage_publish */
-inline PUBLISH(work) {
-    d_step { inject[n_inject] = work; n_inject++; STEP(publish_push) };
+/* publish_to: the helper is told of what it may run, and when it waits for it, nobody else is woken */
+inline PUBLISH(piece) {
+    d_step { inject[n_inject] = piece; n_inject++; STEP(publish_push) };
     d_step { published++; STEP(publish_count) };
-    d_step { seen = spinning > 0; STEP(publish_look) };
     if
-    :: !seen -> WAKE_ONE()
-    :: else -> seen = 0
+    :: !LONG(piece) -> d_step { called = 1; STEP(call_set) }; UNPARK(HELPER)
+    :: else
+    fi;
+    if
+    :: woke -> woke = 0
+    :: else ->
+        d_step { seen = spinning > 0; STEP(publish_look) };
+        if
+        :: !seen -> WAKE_ONE()
+        :: else -> seen = 0
+        fi
     fi
 }
 
@@ -121,12 +130,22 @@ inline PASS_ON() {
 }
 
 /* take_published; what is found stands in `work` */
-inline TAKE(others) {
+inline TAKE(seat, others) {
     d_step { refused = 0; seen = published > 0; STEP(take_look) };
     if
-    :: seen -> d_step { seen = busy; busy = 1; STEP(take_lock) };
+    :: seen ->
+        d_step {
+            seen = busy;
+            busy = 1;
+            woke = !seen && seat == HELPER && called; /* looked at with the lock */
+            STEP(take_lock)
+        };
         if
         :: !seen ->
+            if
+            :: woke -> d_step { called = 0; woke = 0; STEP(take_called) }
+            :: else
+            fi;
             d_step {
                 target = 0;
                 do
@@ -180,7 +199,7 @@ inline TURN(seat) {
     :: work == CALL ->
         d_step { mail = 1; STEP(put_mail) };
         if
-        :: seat != HELPER -> UNPARK(HELPER)
+        :: seat != HELPER -> UNPARK(HELPER); woke = 0
         :: else
         fi;
         d_step { work = NONE; mine = MORE; STEP(put) }
@@ -195,7 +214,7 @@ inline TURN(seat) {
 inline SEAT_TURN(seat, others) {
     if
     :: mine != NONE -> work = mine; mine = NONE
-    :: else -> TAKE(others)
+    :: else -> TAKE(seat, others)
     fi;
     if
     :: work != NONE -> ran = 1; TURN(seat)
@@ -214,7 +233,7 @@ inline LOOK(sees_mail) {
         STEP(spin_begin)
     };
     d_step {
-        hit = (!refused && published > 0) || (sees_mail && mail);
+        hit = ((!refused || (sees_mail && called)) && published > 0) || (sees_mail && mail);
         STEP(spin_look)
     };
     if
@@ -236,7 +255,10 @@ inline NOTHING_TO_DO(sees_mail) {
     d_step { nothing = !stop; STEP(park_stop) };
     if
     :: nothing && FAULT != 7 ->
-        d_step { nothing = refused || published <= 0; STEP(park_look) };
+        d_step {
+            nothing = (refused && !(sees_mail && called)) || published <= 0;
+            STEP(park_look)
+        };
         if
         :: nothing -> d_step { nothing = !(sees_mail && mail); STEP(park_mail) }
         :: else
@@ -290,7 +312,7 @@ inline PARK(seat, sees_mail) {
 
 /* tp_stage_worker */
 proctype Worker(byte seat; mtype me) {
-    bit seen, refused, ran, hit, takes, owes, nothing;
+    bit seen, woke, refused, ran, hit, takes, owes, nothing;
     byte work = NONE, mine = NONE, target = NONE;
     do
     :: d_step { seen = stop; STEP(worker_stop) };
@@ -317,7 +339,7 @@ proctype Worker(byte seat; mtype me) {
 /* tp_caller_wait */
 proctype Helper() {
     mtype me = c;
-    bit seen, refused, ran, hit, takes, owes, nothing, over;
+    bit seen, woke, refused, ran, hit, takes, owes, nothing, over;
     byte work = NONE, mine = NONE, target = NONE;
     do
     :: d_step { over = mail; mail = 0; STEP(inbox_take) };
@@ -353,7 +375,7 @@ proctype Helper() {
 
 proctype Poster() {
     mtype me = p;
-    bit seen;
+    bit seen, woke;
     byte target = NONE;
     STEP(put);
 #ifdef CHAIN
