@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernels/convert.h"
+#include "kernels/texts.h"
 
 /* --- one input ---------------------------------------------------------------------- */
 struct single {
@@ -56,7 +57,7 @@ void tp_pair_make(struct tp_pair *pair, tp_loop2 *loop, const struct tp_type *ou
     tp_walk_make(&pair->walk, &out->shape, inputs, 2);
     pair->loop = loop;
     pair->n = tp_shape_count_known(&out->shape);
-    pair->in_size = troupe_dtype_size(x->dtype);
+    pair->in_size = tp_element_size(x->dtype);
     pair->out_size = troupe_dtype_size(out->dtype);
     pair->moving = pair->walk.moves[0] == pair->walk.moves[1] ? TP_BOTH
                    : pair->walk.moves[0]                      ? TP_LEFT
@@ -109,7 +110,7 @@ troupe_status tp_binary_prepare(struct tp_prepare *prepare, const struct tp_loop
     if (!s) return TROUPE_EXHAUSTED;
     memcpy(s, &pair, size);
     prepare->run = once ? run_pair_once : run_pair;
-    return TROUPE_OK;
+    return tp_texts_wrap(prepare, err);
 }
 
 /* --- elements of 16 bits ------------------------------------------------------------ */

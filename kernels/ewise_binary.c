@@ -28,7 +28,8 @@
     };
 
 #define SAMPLE_N  "f32"
-#define SAMPLE_NB "f32"
+#define SAMPLE_NC "f32"
+#define SAMPLE_E  "f32"
 #define SAMPLE_B  "bool"
 
 #define BINARY(NAME, TYPES, value, whole, what, ...)                                           \

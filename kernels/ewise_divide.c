@@ -67,12 +67,17 @@ static const struct tp_port results[] = {{"c", TP_NUMBERS, 1, 0}, TP_LAST};
 LOOPS2_F(divide, x / y, 0)
 SIGNED_TYPES(INT2, divide, y == (T)-1 ? -(U)x : (U)(x / y))
 UNSIGNED_TYPES(INT2, divide, x / y)
-static const struct tp_loops2 divisions = {.of = {TABLE_N(divide)}};
+LOOPS2_C(divide, x / y, 0)
+static const struct tp_loops2 divisions = {.of = {TABLE_NC(divide)}};
 
 static troupe_status prepare_div(struct tp_prepare *prepare, troupe_error *err)
 {
     return prepare_checked(prepare, &divisions, err);
 }
+
+static const struct tp_port div_inputs[] = {
+    {"a", PORT_NC, 1, 0}, {"b", PORT_NC, 1, 0}, TP_LAST};
+static const struct tp_port div_results[] = {{"c", PORT_NC, 1, 0}, TP_LAST};
 
 /* Divisors that are no zero by chance. */
 static const struct tp_sample div_samples[] = {
@@ -84,6 +89,8 @@ static const struct tp_sample div_samples[] = {
     TP_WORKS("i64[]=-9223372036854775808 i64[2]=[-1,2]", NULL,
              "i64[2] [-9223372036854775808, -4611686018427387904]"),
     TP_WORKS("u8[2]=[255,7] u8[]=255", NULL, "u8[2] [1, 0]"),
+    TP_WORKS("c64[3]=[(5,5),(1,0),(-4,2)] c64[3]=[(3,-1),(0,1),(2,0)]", NULL,
+             "c64[3] [(1,2), (0,-1), (-2,1)]"),
     TP_WORKS("i32[0] i32[]=0", NULL, NULL),
     TP_WORKS("f32[2,3] f32[3]=[1,2,4]", NULL, NULL),
     TP_WORKS("f32[2,3,2] f32[3,1]=[[1],[3],[5]]", NULL, NULL),
@@ -97,8 +104,8 @@ static const struct tp_sample div_samples[] = {
 const struct tp_op tp_op_Div = {
     .name = "Div",
     .summary = "x / y; integers are cut towards 0 and fail for a y of 0",
-    .inputs = inputs,
-    .results = results,
+    .inputs = div_inputs,
+    .results = div_results,
     .infer = tp_infer_broadcast,
     .prepare = prepare_div,
     .reuse = 3,

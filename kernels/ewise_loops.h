@@ -5,6 +5,8 @@
  * LOOPS1_<TYPES>(name, value of floats, value of integers) defines name_F32 and so on, and
  * TABLE_<TYPES>(name) is the rows of a table of them; LOOPS2_ the same for two inputs, COMPARE_
  * for results that are bools. TYPES are those of ewise.def.
+ *
+ * Complex numbers are C's: products and quotients with infinities are what its Annex G says.
  */
 #ifndef TP_KERNELS_EWISE_LOOPS_H
 #define TP_KERNELS_EWISE_LOOPS_H
@@ -13,7 +15,12 @@
 
 #include <tgmath.h>
 
+#include "kernels/texts.h"
+
 #define TP_UNUSED __attribute__((unused))
+
+typedef float _Complex tp_c64;
+typedef double _Complex tp_c128;
 
 /* The nearest whole number that fits. */
 static inline int64_t tp_whole(double x)
@@ -44,13 +51,18 @@ static inline int64_t tp_whole(double x)
 #define TABLE_S(name)  TABLE_F(name) TABLE_SIGNED(name)
 #define TABLE_N(name)  TABLE_S(name) TABLE_UNSIGNED(name)
 #define TABLE_B(name)  [TROUPE_BOOL] = name##_BOOL,
-#define TABLE_NB(name) TABLE_N(name) TABLE_B(name)
+#define TABLE_C(name)  [TROUPE_C64] = name##_C64, [TROUPE_C128] = name##_C128,
+#define TABLE_SC(name) TABLE_S(name) TABLE_C(name)
+#define TABLE_NC(name) TABLE_N(name) TABLE_C(name)
+#define TABLE_E(name)  TABLE_NC(name) TABLE_B(name) [TROUPE_STRING] = name##_STRING,
 
 #define PORT_F  TP_FLOATS
 #define PORT_S  (TP_FLOATS | TP_SIGNED)
 #define PORT_N  TP_NUMBERS
 #define PORT_B  TP_TYPE(BOOL)
-#define PORT_NB (TP_NUMBERS | TP_TYPE(BOOL))
+#define PORT_SC (PORT_S | TP_COMPLEX)
+#define PORT_NC (TP_NUMBERS | TP_COMPLEX)
+#define PORT_E  (PORT_NC | TP_TYPE(BOOL) | TP_TYPE(STRING))
 /* clang-format on */
 
 /* --- one input ---------------------------------------------------------------------- */
@@ -89,6 +101,10 @@ static inline int64_t tp_whole(double x)
 #define LOOPS1_N(name, value, whole)                                                           \
     LOOPS1_S(name, value, whole)                                                               \
     UNSIGNED_TYPES(INT1, name, whole)
+#define LOOPS1_SC(name, value, whole)                                                          \
+    LOOPS1_S(name, value, whole)                                                               \
+    LOOP1(name##_C64, tp_c64, tp_c64, uint32_t, tp_c64, float, value)                          \
+    LOOP1(name##_C128, tp_c128, tp_c128, uint32_t, tp_c128, double, value)
 
 /* --- two inputs --------------------------------------------------------------------- */
 #define LOOP2(name, O, T_, U_, F_, value)                                                      \
@@ -141,6 +157,12 @@ static inline int64_t tp_whole(double x)
 #define LOOPS2_N(name, value, whole)                                                           \
     LOOPS2_F(name, value, 0)                                                                   \
     LOOPS2_I(name, 0, whole)
+#define LOOPS2_C(name, value, ignored)                                                         \
+    LOOP2(name##_C64, tp_c64, tp_c64, uint32_t, tp_c64, value)                                 \
+    LOOP2(name##_C128, tp_c128, tp_c128, uint32_t, tp_c128, value)
+#define LOOPS2_NC(name, value, whole)                                                          \
+    LOOPS2_N(name, value, whole)                                                               \
+    LOOPS2_C(name, value, 0)
 
 /* --- two inputs, results that are bools --------------------------------------------- */
 #define INT_BOOL(dtype, T_, U_, name, value)                                                   \
@@ -153,6 +175,12 @@ static inline int64_t tp_whole(double x)
     HALF2(name, BF16, BOOL)                                                                    \
     SIGNED_TYPES(INT_BOOL, name, value)                                                        \
     UNSIGNED_TYPES(INT_BOOL, name, value)
-#define COMPARE_NB(name, value) COMPARE_N(name, value) COMPARE_B(name, value)
+/* Of all that are equal or not; texts by their bytes. */
+#define COMPARE_E(name, value)                                                                 \
+    COMPARE_N(name, value)                                                                     \
+    COMPARE_B(name, value)                                                                     \
+    LOOP2(name##_C64, uint8_t, tp_c64, uint32_t, tp_c64, value)                                \
+    LOOP2(name##_C128, uint8_t, tp_c128, uint32_t, tp_c128, value)                             \
+    LOOP2(name##_STRING, uint8_t, struct tp_string, uint32_t, double, tp_same_text(x, y))
 
 #endif

@@ -61,6 +61,48 @@ const struct tp_op tp_op_PRelu = {
     .samples = prelu_samples,
 };
 
+/* --- Abs ---------------------------------------------------------------------------- */
+/* Of complex numbers it is real. */
+LOOPS1_N(absolute, fabs(x), x > 0 ? (U)x : -(U)x)
+LOOP1(absolute_C64, float, tp_c64, uint32_t, tp_c64, float, fabs(x))
+LOOP1(absolute_C128, double, tp_c128, uint32_t, tp_c128, double, fabs(x))
+
+static troupe_status infer_abs(struct tp_infer *infer, troupe_error *err)
+{
+    const troupe_dtype dtype = infer->inputs[0]->dtype;
+    infer->results[0].dtype = dtype == TROUPE_C64    ? TROUPE_F32
+                              : dtype == TROUPE_C128 ? TROUPE_F64
+                                                     : dtype;
+    return tp_infer_same(infer, err);
+}
+
+static troupe_status prepare_abs(struct tp_prepare *prepare, troupe_error *err)
+{
+    static const struct tp_loops1 loops = {.of = {TABLE_NC(absolute)}};
+    return tp_unary_prepare(prepare, &loops, err);
+}
+
+static const struct tp_port abs_inputs[] = {{"x", PORT_NC, 1, 0}, TP_LAST};
+static const struct tp_port abs_results[] = {{"y", 0, 0, 0}, TP_LAST};
+static const struct tp_sample abs_samples[] = {
+    TP_WORKS("f32[4]=[1.5,-2,-inf,nan]", NULL, "f32[4] [1.5, 2, inf, nan]"),
+    TP_WORKS("i8[3]=[3,-4,-128]", NULL, "i8[3] [3, 4, -128]"),
+    TP_WORKS("c64[3]=[(3,-4),(0,-0),(nan,inf)]", NULL, "f32[3] [5, 0, inf]"),
+    TP_WORKS("c128[1]=[(3e200,4e200)]", NULL, "f64[1] [5e+200]"),
+    TP_SAMPLES1("f32"),
+    {0},
+};
+const struct tp_op tp_op_Abs = {
+    .name = "Abs",
+    .summary = "|x|, a real number for complex ones; the least integer stays itself",
+    .inputs = abs_inputs,
+    .results = abs_results,
+    .infer = infer_abs,
+    .prepare = prepare_abs,
+    .reuse = 1,
+    .samples = abs_samples,
+};
+
 /* --- Not, IsNaN, IsInf -------------------------------------------------------------- */
 LOOP1(not_BOOL, uint8_t, uint8_t, uint32_t, double, double, !x)
 

@@ -6,7 +6,10 @@
 #ifndef TP_KERNELS_TEXTS_H
 #define TP_KERNELS_TEXTS_H
 
+#include <string.h>
+
 #include "graph/op.h"
+#include "tensor/tensor.h"
 
 /* Room for `size` bytes of texts behind the elements of result i; *at is the place of the first,
  * as a struct tp_string counts. Elements keep their values but may move: ask tp_out afterwards. */
@@ -26,6 +29,11 @@ troupe_status tp_texts_copy(const struct tp_launch *launch, troupe_error *err);
 static inline const char *tp_text_at(uint64_t at)
 {
     return (const char *)(uintptr_t)at;
+}
+
+static inline bool tp_same_text(struct tp_string a, struct tp_string b)
+{
+    return a.size == b.size && memcmp(tp_text_at(a.at), tp_text_at(b.at), a.size) == 0;
 }
 
 #endif

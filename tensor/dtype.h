@@ -60,8 +60,9 @@ uint16_t tp_f64_to_bf16(double value);
 
 /* The floats of TP_KIND_SMALL. To nearest even; what is beyond the largest, infinity too, becomes
  * the largest when `saturate`, else infinity, or NaN where there is none, or the largest where
- * there is no NaN either. f4e2m1 has neither: its NaN is the largest. f8e8m0 has no sign and no 0:
- * below its least is its least, below 0 NaN. */
+ * there is no NaN either: f4e2m1 has neither, and the largest for NaN too. f8e8m0 has no sign,
+ * no fraction and no 0: of two that are as near the upper, for what is below its least its least,
+ * below 0 NaN. */
 float tp_small_to_f32(troupe_dtype dtype, uint8_t bits);
 uint8_t tp_f64_to_small(troupe_dtype dtype, double value, bool saturate);
 

@@ -115,6 +115,13 @@ double op_case_at(const troupe_tensor *tensor, size_t i)
     return small ? (double)tp_small_to_f32(dtype, byte) : byte;
 }
 
+bool op_value_has_more(const troupe_tensor *tensor, size_t i)
+{
+    const void *data = tensor->data;
+    if (tensor->type.dtype == TROUPE_C64) return ((const float *)data)[2 * i + 1] != 0;
+    return tensor->type.dtype == TROUPE_C128 && ((const double *)data)[2 * i + 1] != 0;
+}
+
 bool op_value_is_float(troupe_dtype dtype)
 {
     const enum tp_dtype_kind kind = tp_dtype_kind(dtype);

@@ -11,6 +11,8 @@
 void op_value_put(troupe_dtype dtype, void *data, size_t i, double value);
 /* The same way back: the real part of complex ones, the number that a text is. */
 double op_case_at(const troupe_tensor *tensor, size_t i);
+/* It is complex, and its imaginary part is not 0. */
+bool op_value_has_more(const troupe_tensor *tensor, size_t i);
 /* Floats, small and complex ones too: there is a NaN. */
 bool op_value_is_float(troupe_dtype dtype);
 /* Random elements: in [-2,2], or whole ones from 0 to at most 9. */
