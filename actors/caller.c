@@ -100,6 +100,9 @@ void tp_caller_release(struct troupe_caller *caller, struct tp_pending *pending)
     if (pending->priority)
         atomic_fetch_sub_explicit(&caller->seat->stage->ranked, 1, memory_order_relaxed);
     tp_runtime_admit_back(caller);
+    if (pending->bytes)
+        atomic_fetch_sub_explicit(&caller->runtime->bytes, pending->bytes,
+                                  memory_order_relaxed);
     if (retire(pending)) {
         recycle(caller, pending);
         return;

@@ -76,7 +76,7 @@ struct troupe_caller {
     atomic_bool inside;    /* its thread is in wait, dispatch or run */
     atomic_bool parents;   /* some call had a parent: cancelling looks for children */
     /* Statistics, relaxed; written by its thread. */
-    atomic_ullong calls, failed, ended;
+    atomic_ullong calls, failed, ended, refused;
 };
 
 troupe_status tp_caller_new(struct troupe_runtime *runtime, bool numbered,

@@ -133,6 +133,23 @@ void tp_runtime_admit_back(struct troupe_caller *caller)
     atomic_fetch_add_explicit(&caller->runtime->calls_left, step, memory_order_relaxed);
 }
 
+troupe_status tp_runtime_admit_bytes(struct troupe_runtime *runtime, size_t bytes,
+                                     troupe_error *err)
+{
+    const size_t limit = runtime->max_bytes;
+    unsigned long long used = atomic_load_explicit(&runtime->bytes, memory_order_relaxed);
+    if (bytes > limit)
+        return tp_fail(
+            err, TROUPE_EXHAUSTED,
+            "arguments of %zu bytes are over the limit of %zu for all calls in flight", bytes,
+            limit);
+    do
+        if (used > limit - bytes) return TROUPE_BUSY;
+    while (!atomic_compare_exchange_weak_explicit(&runtime->bytes, &used, used + bytes,
+                                                  memory_order_relaxed, memory_order_relaxed));
+    return TROUPE_OK;
+}
+
 /* -- The public functions ------------------------------------------------------------------ */
 
 troupe_status troupe_caller_open(troupe_runtime *runtime, troupe_caller **out,

@@ -18,14 +18,12 @@
 #include "base/thread.h"
 #include "tensor/tensor.h"
 
-#define MAX_INSTANCES 8 /* of one plan */
-
 /* A plan, or one that is being made: in the table as long as it is there or someone waits for
  * it. */
 struct tp_entry {
     uint64_t key[2];
-    struct troupe_plan *plan;                     /* NULL: not made yet */
-    struct tp_instance *instances[MAX_INSTANCES]; /* the latest first */
+    struct troupe_plan *plan;       /* NULL: not made yet */
+    struct tp_instance **instances; /* the one used latest first */
     uint32_t n_instances;
     struct tp_flight *flights;    /* under way, each for other types */
     struct tp_pending *waiters;   /* oldest first */
@@ -36,10 +34,10 @@ struct tp_entry {
 struct tp_coordinator {
     struct tp_actor actor;
     struct tp_device *const *devices;
-    size_t max_plans;
+    struct tp_coordinator_limits limits;
     struct tp_entry *table, *used;
     /* Relaxed: figures. */
-    atomic_ullong plans, planned, instances;
+    atomic_ullong plans, planned, instances, kept;
     atomic_int flights;
 };
 
@@ -58,8 +56,10 @@ static struct tp_entry *find_entry(struct tp_coordinator *c, const uint64_t key[
 
 static struct tp_entry *add_entry(struct tp_coordinator *c, const uint64_t key[2])
 {
-    struct tp_entry *entry = tp_alloc(sizeof *entry);
+    size_t list = c->limits.instances * sizeof(struct tp_instance *);
+    struct tp_entry *entry = tp_alloc(sizeof *entry + list);
     if (!entry) return NULL;
+    entry->instances = (struct tp_instance **)(entry + 1);
     memcpy(entry->key, key, sizeof entry->key);
     HASH_ADD(hh, c->table, key, sizeof entry->key, entry);
     if (!entry->hh.tbl) { /* HASH_NONFATAL_OOM: it could not be added */
@@ -70,12 +70,20 @@ static struct tp_entry *add_entry(struct tp_coordinator *c, const uint64_t key[2
     return entry;
 }
 
+/* Callers that remember it let it go when they next look. */
+static void let_go(struct tp_coordinator *c, struct tp_instance **instance)
+{
+    atomic_store_explicit(&(*instance)->use, TP_INSTANCE_EVICTED, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&c->kept, 1, memory_order_relaxed);
+    tp_instance_release(instance);
+}
+
 static void drop_entry(struct tp_coordinator *c, struct tp_entry *entry)
 {
     HASH_DELETE(hh, c->table, entry);
     DL_DELETE(c->used, entry);
     for (uint32_t i = 0; i < entry->n_instances; i++)
-        tp_instance_release(&entry->instances[i]);
+        let_go(c, &entry->instances[i]);
     if (entry->plan) atomic_fetch_sub_explicit(&c->plans, 1, memory_order_relaxed);
     tp_plan_release(&entry->plan);
     tp_free(entry);
@@ -86,35 +94,78 @@ static bool busy(const struct tp_entry *entry)
     return entry->flights || entry->waiters;
 }
 
+/* Some caller has used it since this was asked last. Calls that are known to their caller do not
+ * come here: they leave a mark, once. */
+static bool was_used(struct tp_instance *instance)
+{
+    return atomic_exchange_explicit(&instance->use, TP_INSTANCE_IDLE, memory_order_relaxed) ==
+           TP_INSTANCE_USED;
+}
+
+static bool entry_was_used(struct tp_entry *entry)
+{
+    bool used = false;
+    for (uint32_t i = 0; i < entry->n_instances; i++)
+        used |= was_used(entry->instances[i]);
+    return used;
+}
+
 /* The plan that was used least recently goes; callers that still use it keep it until they are
  * done. */
 static void evict(struct tp_coordinator *c)
 {
-    if (atomic_load_explicit(&c->plans, memory_order_relaxed) <= c->max_plans || !c->used)
-        return;
-    struct tp_entry *entry = c->used->prev; /* utlist: the head's prev is the tail */
-    while (entry != c->used && busy(entry))
-        entry = entry->prev;
+    unsigned long long n = atomic_load_explicit(&c->plans, memory_order_relaxed);
+    if (n <= c->limits.plans || !c->used) return;
+    struct tp_entry *entry = c->used->prev, *before; /* utlist: the head's prev is the tail */
+    for (; n > 0 && entry != c->used; n--, entry = before) {
+        before = entry->prev;
+        if (busy(entry)) continue;
+        if (!entry_was_used(entry)) break;
+        DL_DELETE(c->used, entry);
+        DL_PREPEND(c->used, entry);
+    }
     if (!busy(entry)) drop_entry(c, entry);
+}
+
+/* Move one to the front. */
+static void put_first(struct tp_entry *entry, uint32_t i)
+{
+    struct tp_instance *instance = entry->instances[i];
+    memmove(&entry->instances[1], entry->instances, i * sizeof(struct tp_instance *));
+    entry->instances[0] = instance;
 }
 
 static struct tp_instance *find_instance(struct tp_entry *entry,
                                          const troupe_tensor *const *args)
 {
-    for (uint32_t i = 0; i < entry->n_instances; i++)
-        if (tp_instance_fits(entry->instances[i], args)) return entry->instances[i];
+    for (uint32_t i = 0; i < entry->n_instances; i++) {
+        if (!tp_instance_fits(entry->instances[i], args)) continue;
+        put_first(entry, i);
+        return entry->instances[0];
+    }
     return NULL;
 }
 
-static void keep_instance(struct tp_entry *entry, struct tp_instance **instance)
+/* The last that no caller has used lately; when all have been used, the last of them. */
+static void make_room(struct tp_coordinator *c, struct tp_entry *entry)
 {
-    if (entry->n_instances == MAX_INSTANCES)
-        tp_instance_release(&entry->instances[--entry->n_instances]);
-    memmove(&entry->instances[1], entry->instances,
-            entry->n_instances * sizeof(struct tp_instance *));
-    entry->n_instances++;
-    entry->instances[0] = *instance;
+    if (entry->n_instances < c->limits.instances) return;
+    uint32_t last = entry->n_instances - 1;
+    for (uint32_t i = 0; i < last && was_used(entry->instances[last]); i++)
+        put_first(entry, last);
+    let_go(c, &entry->instances[last]);
+    entry->n_instances--;
+}
+
+static void keep_instance(struct tp_coordinator *c, struct tp_entry *entry,
+                          struct tp_instance **instance)
+{
+    make_room(c, entry);
+    entry->instances[entry->n_instances] = *instance;
     *instance = NULL;
+    put_first(entry, entry->n_instances++);
+    atomic_fetch_add_explicit(&c->instances, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&c->kept, 1, memory_order_relaxed);
 }
 
 /* -- Answers ------------------------------------------------------------------------------- */
@@ -235,9 +286,7 @@ static void keep_made(struct tp_coordinator *c, struct tp_entry *entry,
         atomic_fetch_add_explicit(&c->plans, 1, memory_order_relaxed);
         atomic_fetch_add_explicit(&c->planned, 1, memory_order_relaxed);
     }
-    if (!flight->instance) return;
-    keep_instance(entry, &flight->instance);
-    atomic_fetch_add_explicit(&c->instances, 1, memory_order_relaxed);
+    if (flight->instance) keep_instance(c, entry, &flight->instance);
 }
 
 static troupe_status on_built(struct tp_actor *self, struct tp_seat *seat,
@@ -290,13 +339,13 @@ static const struct tp_role role = {
 /* -- New, destroy -------------------------------------------------------------------------- */
 
 troupe_status tp_coordinator_new(struct tp_coordinator **out, struct tp_device *const *devices,
-                                 size_t max_plans, troupe_error *err)
+                                 struct tp_coordinator_limits limits, troupe_error *err)
 {
     struct tp_coordinator *c = tp_alloc(sizeof *c);
     if (!c) return tp_fail_memory(err, sizeof *c);
     tp_actor_init(&c->actor, &role, NULL);
     c->devices = devices;
-    c->max_plans = max_plans;
+    c->limits = limits;
     *out = c;
     return TROUPE_OK;
 }
@@ -322,6 +371,7 @@ struct tp_coordinator_figures tp_coordinator_figures(const struct tp_coordinator
         atomic_load_explicit(&c->plans, memory_order_relaxed),
         atomic_load_explicit(&c->planned, memory_order_relaxed),
         atomic_load_explicit(&c->instances, memory_order_relaxed),
+        atomic_load_explicit(&c->kept, memory_order_relaxed),
     };
 }
 

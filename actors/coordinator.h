@@ -26,11 +26,17 @@ struct tp_coordinator_figures {
     uint64_t plans;     /* kept now */
     uint64_t planned;   /* built so far */
     uint64_t instances; /* made so far */
+    uint64_t kept;      /* instances kept now */
+};
+
+struct tp_coordinator_limits {
+    size_t plans, instances; /* instances: of one plan; at least 1 */
 };
 
 /* devices: by the index of the registry's snapshot; borrowed. */
 troupe_status tp_coordinator_new(struct tp_coordinator **out, struct tp_device *const *devices,
-                                 size_t max_plans, troupe_error *err) TROUPE_MUST_CHECK;
+                                 struct tp_coordinator_limits limits,
+                                 troupe_error *err) TROUPE_MUST_CHECK;
 /* Nothing may be in flight. */
 void tp_coordinator_destroy(struct tp_coordinator **coordinator);
 struct tp_actor *tp_coordinator_actor(struct tp_coordinator *coordinator);

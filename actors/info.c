@@ -3,6 +3,7 @@
  * actors/info.c - what a runtime tells about itself: version, devices, statistics, where its
  * log goes.
  */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,17 @@ troupe_status troupe_version_check(int major, int minor, troupe_error *err)
     if (fits) return TROUPE_OK;
     return tp_fail(err, TROUPE_INVALID, "the program was built for troupe %d.%d, this is %s",
                    major, minor, troupe_version());
+}
+
+/* Structs that grow begin with their size: a program that was built with an older header has
+ * room for a part. */
+static void give(void *out, const void *all, size_t size)
+{
+    size_t room;
+    memcpy(&room, out, sizeof room);
+    if (room < size) size = room;
+    if (size > sizeof room)
+        memcpy((char *)out + sizeof room, (const char *)all + sizeof room, size - sizeof room);
 }
 
 /* -- Devices ------------------------------------------------------------------------------- */
@@ -48,11 +60,11 @@ static void sum_seats(const struct tp_stage *stage, uint32_t device, uint64_t *s
 troupe_status troupe_device_at(const troupe_runtime *runtime, size_t i, troupe_device *out)
 {
     if (i >= runtime->n_devices) return TROUPE_NOT_FOUND;
-    if (out->size < sizeof *out) return TROUPE_INVALID;
+    if (out->size < offsetof(troupe_device, incarnation) + sizeof out->incarnation)
+        return TROUPE_INVALID;
     const struct tp_device *device = runtime->device[i];
     struct tp_pool_figures memory = tp_pool_figures(device->pool);
-    *out = (troupe_device){
-        .size = sizeof *out,
+    troupe_device all = {
         .name = device->brief,
         .full_name = device->text,
         .type = device->kind->type,
@@ -62,7 +74,8 @@ troupe_status troupe_device_at(const troupe_runtime *runtime, size_t i, troupe_d
         .memory_peak = memory.peak,
         .incarnation = device->incarnation,
     };
-    sum_seats(runtime->stage, (uint32_t)i, &out->shards, &out->steps);
+    sum_seats(runtime->stage, (uint32_t)i, &all.shards, &all.steps);
+    give(out, &all, sizeof all);
     return TROUPE_OK;
 }
 
@@ -86,6 +99,7 @@ static void add_callers(const troupe_runtime *runtime, troupe_statistics *out)
     for (size_t i = 0; i < runtime->n_all; i++) {
         out->calls += atomic_load_explicit(&runtime->all[i]->calls, memory_order_relaxed);
         out->failed += atomic_load_explicit(&runtime->all[i]->failed, memory_order_relaxed);
+        out->refused += atomic_load_explicit(&runtime->all[i]->refused, memory_order_relaxed);
         ended += atomic_load_explicit(&runtime->all[i]->ended, memory_order_relaxed);
     }
     tp_lock_drop(lock);
@@ -106,15 +120,16 @@ void troupe_statistics_get(const troupe_runtime *runtime, troupe_statistics *out
 {
     if (tp_runtime_forked(runtime)) return; /* its lock may be held for ever */
     struct tp_coordinator_figures figures = tp_coordinator_figures(runtime->coordinator);
-    if (out->size < sizeof *out) return;
-    *out = (troupe_statistics){
-        .size = sizeof *out,
+    troupe_statistics all = {
         .plans = figures.plans,
         .planned = figures.planned,
         .instances = figures.instances,
+        .instances_kept = figures.kept,
+        .bytes_in_flight = atomic_load_explicit(&runtime->bytes, memory_order_relaxed),
     };
-    add_callers(runtime, out);
-    add_seats(runtime->stage, out);
+    add_callers(runtime, &all);
+    add_seats(runtime->stage, &all);
+    give(out, &all, sizeof all);
 }
 
 /* -- Log ----------------------------------------------------------------------------------- */

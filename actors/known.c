@@ -17,21 +17,6 @@ static struct tp_known *set_of(struct troupe_caller *caller, const troupe_functi
     return &caller->known[(hash >> 32) % (TP_CACHE / TP_CACHE_WAYS) * TP_CACHE_WAYS];
 }
 
-struct tp_known *tp_known_find(struct troupe_caller *caller, const troupe_function *function,
-                               const uint64_t key[2], const troupe_tensor *const *args)
-{
-    struct tp_known *set = set_of(caller, function, key);
-    for (int i = 0; i < TP_CACHE_WAYS; i++) {
-        struct tp_known *known = &set[i];
-        if (known->function != function || known->key[0] != key[0] || known->key[1] != key[1])
-            continue;
-        if (!tp_instance_fits(known->instance, args)) continue;
-        known->used = ++caller->clock;
-        return known;
-    }
-    return NULL;
-}
-
 static void free_blocks(struct tp_known *known)
 {
     for (struct tp_block *block; (block = known->blocks);) {
@@ -48,10 +33,55 @@ static void forget(struct tp_known *known)
     *known = (struct tp_known){0};
 }
 
+/* It is used from here on. False: it was evicted, and is forgotten. */
+static bool is_kept(struct tp_known *known)
+{
+    atomic_uchar *use = &known->instance->use;
+    unsigned char was = atomic_load_explicit(use, memory_order_relaxed);
+    if (TP_LIKELY(was == TP_INSTANCE_USED)) return true;
+    if (was == TP_INSTANCE_IDLE)
+        atomic_compare_exchange_strong_explicit(use, &was, TP_INSTANCE_USED,
+                                                memory_order_relaxed, memory_order_relaxed);
+    if (was != TP_INSTANCE_EVICTED) return true;
+    forget(known);
+    return false;
+}
+
+struct tp_known *tp_known_find(struct troupe_caller *caller, const troupe_function *function,
+                               const uint64_t key[2], const troupe_tensor *const *args)
+{
+    struct tp_known *set = set_of(caller, function, key);
+    for (int i = 0; i < TP_CACHE_WAYS; i++) {
+        struct tp_known *known = &set[i];
+        if (known->function != function || known->key[0] != key[0] || known->key[1] != key[1])
+            continue;
+        if (!tp_instance_fits(known->instance, args)) continue;
+        if (TP_UNLIKELY(!is_kept(known))) continue;
+        known->used = ++caller->clock;
+        return known;
+    }
+    return NULL;
+}
+
+/* Those that were evicted meanwhile, whoever asked for others. */
+static void forget_evicted(struct troupe_caller *caller)
+{
+    for (int i = 0; i < TP_CACHE; i++) {
+        struct tp_known *known = &caller->known[i];
+        if (known->function &&
+            atomic_load_explicit(&known->instance->use, memory_order_relaxed) ==
+                TP_INSTANCE_EVICTED)
+            forget(known);
+    }
+}
+
 void tp_known_add(struct troupe_caller *caller, const troupe_function *function,
                   const uint64_t key[2], struct tp_instance *instance)
 {
     struct tp_known *set = set_of(caller, function, key), *oldest = set;
+    forget_evicted(caller);
+    if (atomic_load_explicit(&instance->use, memory_order_relaxed) == TP_INSTANCE_EVICTED)
+        return;
     for (int i = 0; i < TP_CACHE_WAYS; i++) {
         if (set[i].instance == instance && set[i].function == function) return;
         if (!oldest->function) continue;

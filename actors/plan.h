@@ -63,9 +63,18 @@ void tp_plan_release(struct troupe_plan **plan);
 /* Nanoseconds of work that follow from a message, as calls have measured; relaxed, a guess. */
 typedef atomic_uint tp_estimate;
 
+/* How the coordinator's list knows which instances callers use (relaxed: a guess). A caller that
+ * uses one that is idle marks it; most find the mark there, and write nothing. */
+enum tp_instance_use {
+    TP_INSTANCE_IDLE,
+    TP_INSTANCE_USED,
+    TP_INSTANCE_EVICTED, /* not in the list any more: who remembers it lets it go */
+};
+
 struct tp_instance {
     struct tp_ref ref;
     struct troupe_plan *plan;
+    atomic_uchar use;             /* enum tp_instance_use */
     struct tp_type *types;        /* per value of the body; the arguments first */
     struct tp_program **programs; /* per shard */
     uint32_t *edge_index;        /* per edge: its number among those that come into its shard */

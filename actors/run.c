@@ -124,11 +124,15 @@ static troupe_status run_here(struct troupe_caller *caller, const struct tp_star
                               troupe_tensor **results, size_t n_results, troupe_error *err)
 {
     static const uint64_t no_options[2] = {0, 0};
+    if (TP_UNLIKELY(caller->runtime->max_bytes)) return TROUPE_PENDING; /* it is counted */
     for (size_t i = 0; i < start->n_args; i++)
         if (!start->args[i]) return TROUPE_PENDING;
     struct tp_known *known = tp_known_find(caller, start->function, no_options, start->args);
     if (!known || known->instance->plan->partition->n_shards != 1) return TROUPE_PENDING;
-    if (!tp_runtime_admit(caller)) return TROUPE_BUSY;
+    if (TP_UNLIKELY(!tp_runtime_admit(caller))) {
+        tp_tally(&caller->refused, 1);
+        return TROUPE_BUSY;
+    }
     struct tp_block *block;
     troupe_status status = tp_known_take_block(caller, known, &block, err);
     if (status < 0) {

@@ -5,6 +5,7 @@
 #include "actors/runtime.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,11 +15,13 @@
 #include "base/clock.h"
 #include "base/fail.h"
 
-#define MAX_PLANS  256
-#define MAX_CALLS  65536
-#define SPIN_US    50
-#define QUOTA_STEP 64
-#define CLOSE_NS   1000000 /* between two looks of a close at the flights that are left */
+#define MAX_PLANS           256
+#define MAX_INSTANCES       8
+#define MAX_INSTANCES_LIMIT 1024
+#define MAX_CALLS           65536
+#define SPIN_US             50
+#define QUOTA_STEP          64
+#define CLOSE_NS            1000000 /* between two looks of a close at the flights that are left */
 
 /* -- The page that is empty in a forked child ---------------------------------------------- */
 
@@ -165,17 +168,32 @@ static troupe_status open_stage(struct troupe_runtime *runtime, const troupe_opt
     return TROUPE_OK;
 }
 
+/* A program that was built with an older header gives fewer of them. */
+static troupe_status read_options(const troupe_options *o, troupe_options *out,
+                                  troupe_error *err)
+{
+    static const troupe_options defaults = TROUPE_OPTIONS_INIT;
+    const size_t first = offsetof(troupe_options, wire);
+    *out = defaults;
+    if (!o) return TROUPE_OK;
+    if (o->size < first)
+        return tp_fail(err, TROUPE_INVALID, "troupe_options.size is %zu, not %zu", o->size,
+                       sizeof(troupe_options));
+    memcpy(out, o, o->size < sizeof *out ? o->size : sizeof *out);
+    return TROUPE_OK;
+}
+
 static troupe_status check_options(const troupe_options *o, troupe_error *err)
 {
     if (o->workers > TP_WORKERS_MAX)
         return tp_fail(err, TROUPE_INVALID, "%d workers: there are at most %d", o->workers,
                        TP_WORKERS_MAX);
-    if (o->size < sizeof(troupe_options))
-        return tp_fail(err, TROUPE_INVALID, "troupe_options.size is %zu, not %zu", o->size,
-                       sizeof(troupe_options));
     if (o->workers < TROUPE_AUTO || o->spin_us < TROUPE_AUTO)
         return tp_fail(err, TROUPE_INVALID, "%d workers, %d us of spinning: below %d",
                        o->workers, o->spin_us, TROUPE_AUTO);
+    if (o->max_instances > MAX_INSTANCES_LIMIT)
+        return tp_fail(err, TROUPE_INVALID, "%zu instances of a plan: at most %d are kept",
+                       o->max_instances, MAX_INSTANCES_LIMIT);
     return TROUPE_OK;
 }
 
@@ -195,9 +213,12 @@ static troupe_status open_all(struct troupe_runtime *runtime, const troupe_optio
     TP_TRY(tp_thread_key_make(&runtime->runners, tp_runtime_runner_ended, err));
     TP_TRY(open_stage(runtime, options, seed, err));
     TP_TRY(make_actors(runtime, err));
-    TP_TRY(tp_coordinator_new(&runtime->coordinator, runtime->device,
-                              options->max_plans ? options->max_plans : MAX_PLANS, err));
+    const struct tp_coordinator_limits limits = {
+        options->max_plans ? options->max_plans : MAX_PLANS,
+        options->max_instances ? options->max_instances : MAX_INSTANCES};
+    TP_TRY(tp_coordinator_new(&runtime->coordinator, runtime->device, limits, err));
     set_admission(runtime, options->max_calls);
+    runtime->max_bytes = options->max_bytes;
     return troupe_caller_open(runtime, &runtime->main, err);
 }
 
@@ -226,13 +247,13 @@ static void free_all(struct troupe_runtime *runtime)
 troupe_status tp_runtime_open(troupe_runtime **out, const troupe_options *options,
                               uint64_t *seed, troupe_error *err)
 {
-    static const troupe_options defaults = TROUPE_OPTIONS_INIT;
-    if (!options) options = &defaults;
-    TP_TRY(check_options(options, err));
+    troupe_options mine;
+    TP_TRY(read_options(options, &mine, err));
+    TP_TRY(check_options(&mine, err));
     struct troupe_runtime *runtime = tp_alloc(sizeof *runtime);
     if (!runtime) return tp_fail_memory(err, sizeof *runtime);
     tp_lock_init(&runtime->lock);
-    troupe_status status = open_all(runtime, options, seed, err);
+    troupe_status status = open_all(runtime, &mine, seed, err);
     if (status < 0)
         free_all(runtime);
     else

@@ -31,6 +31,8 @@ struct troupe_runtime {
     atomic_uint n_numbered;
     atomic_ullong calls_left; /* admission: what callers have not taken */
     uint32_t quota_step;      /* how much a caller takes at once */
+    size_t max_bytes;         /* of arguments in flight; 0: no limit, and nothing is counted */
+    atomic_ullong bytes;      /* of them now */
     const volatile int *here; /* 1; reads 0 in a forked child (MADV_WIPEONFORK) */
     atomic_bool closing;
     atomic_bool parents; /* some call had a parent; relaxed */
@@ -62,6 +64,10 @@ void tp_runtime_runner_ended(void *caller);
 /* Take one call's admission for this caller, or give it back. */
 bool tp_runtime_admit(struct troupe_caller *caller);
 void tp_runtime_admit_back(struct troupe_caller *caller);
+/* Take so many bytes of arguments in, for a runtime with a limit. BUSY; EXHAUSTED: they are over
+ * the limit alone. */
+troupe_status tp_runtime_admit_bytes(struct troupe_runtime *runtime, size_t bytes,
+                                     troupe_error *err);
 /* The caller of a call's number, or NULL. */
 struct troupe_caller *tp_runtime_caller(troupe_runtime *runtime, uint64_t call);
 

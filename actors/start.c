@@ -280,6 +280,7 @@ struct tp_pending *tp_caller_adopt(struct troupe_caller *caller, const struct tp
         return NULL;
     }
     pending->function = block->instance->plan->request.function;
+    pending->bytes = 0;
     caller->live++;
     tp_tally(&caller->calls, 1);
     tp_rendezvous_resume(pending, caller->seat, block);
@@ -287,23 +288,69 @@ struct tp_pending *tp_caller_adopt(struct troupe_caller *caller, const struct tp
     return pending;
 }
 
+static size_t bytes_of(const struct tp_start *start)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < start->n_args; i++)
+        if (start->args[i]) bytes += troupe_tensor_size(start->args[i]);
+    return bytes;
+}
+
+/* Room for one more call, and for its arguments. *bytes is what was taken in. */
+static troupe_status admit(struct troupe_caller *caller, const struct tp_start *start,
+                           size_t *bytes, troupe_error *err)
+{
+    struct troupe_runtime *runtime = caller->runtime;
+    if (!tp_runtime_admit(caller)) return TROUPE_BUSY;
+    if (TP_LIKELY(!runtime->max_bytes)) return TROUPE_OK;
+    size_t n = bytes_of(start);
+    troupe_status status = tp_runtime_admit_bytes(runtime, n, err);
+    if (status)
+        tp_runtime_admit_back(caller);
+    else
+        *bytes = n;
+    return status;
+}
+
+static void take_back(struct troupe_caller *caller, size_t bytes)
+{
+    tp_runtime_admit_back(caller);
+    if (bytes) atomic_fetch_sub_explicit(&caller->runtime->bytes, bytes, memory_order_relaxed);
+}
+
+/* A slot, filled. */
+static troupe_status prepare(struct troupe_caller *caller, const struct tp_start *start,
+                             struct tp_pending **out, troupe_error *err)
+{
+    struct tp_pending *pending;
+    TP_TRY(take_slot(caller, &pending, err));
+    troupe_status status = fill(pending, start, err);
+    if (status < 0) {
+        tp_request_fini(&pending->request);
+        put_slot(caller, pending);
+        return status;
+    }
+    *out = pending;
+    return TROUPE_OK;
+}
+
 troupe_status tp_caller_start(struct troupe_caller *caller, const struct tp_start *start,
                               struct tp_pending **out, troupe_error *err)
 {
     struct tp_pending *pending;
+    size_t bytes = 0;
     if (atomic_load_explicit(&caller->runtime->closing, memory_order_seq_cst))
         return tp_fail(err, TROUPE_CANCELLED, "the runtime is being closed");
     if (caller->draining) return tp_fail(err, TROUPE_CANCELLED, "the caller is being closed");
-    if (!tp_runtime_admit(caller)) return TROUPE_BUSY;
-    troupe_status status = take_slot(caller, &pending, err);
-    if (!status && (status = fill(pending, start, err)) < 0) {
-        tp_request_fini(&pending->request);
-        put_slot(caller, pending);
-    }
+    troupe_status status = admit(caller, start, &bytes, err);
+    if (status == TROUPE_BUSY) tp_tally(&caller->refused, 1);
+    if (status) return status;
+    status = prepare(caller, start, &pending, err);
     if (status < 0) {
-        tp_runtime_admit_back(caller);
+        take_back(caller, bytes);
         return status;
     }
+    pending->bytes = bytes;
     retain_args(pending);
     set_off(pending, start->options);
     *out = pending;

@@ -76,13 +76,20 @@ typedef struct troupe_options {
      * form and back, as between processes: a test, with the same results. Also when the
      * environment has TROUPE_WIRE=1. */
     bool wire;
+    /* Bytes of the arguments of all calls in flight; over it TROUPE_BUSY, and a call that is over
+     * it alone is EXHAUSTED. 0: no limit. */
+    size_t max_bytes;
+    /* Instances (a plan made ready for given shapes) kept for each plan; the one used least
+     * recently goes first, and is freed after its last call. 0: 8; at most 1024. */
+    size_t max_instances;
 } troupe_options;
 #define TROUPE_OPTIONS_INIT                                                                    \
     {                                                                                          \
-        sizeof(troupe_options), NULL, TROUPE_AUTO, TROUPE_AUTO, 0, 0, NULL, false              \
+        sizeof(troupe_options), NULL, TROUPE_AUTO, TROUPE_AUTO, 0, 0, NULL, false, 0, 0        \
     }
 
-/* options NULL: TROUPE_OPTIONS_INIT. INVALID or NOT_FOUND: a device list that cannot be had. */
+/* options NULL: TROUPE_OPTIONS_INIT. INVALID or NOT_FOUND: a device list that cannot be had, a
+ * limit that makes no sense. */
 TROUPE_EXPORT troupe_status troupe_open(troupe_runtime **out, const troupe_options *options,
                                         troupe_error *err) TROUPE_MUST_CHECK;
 /* Cancel what is in flight, run the callbacks that are due on this thread, close all callers,
@@ -122,7 +129,7 @@ typedef struct troupe_call_options {
  * fastest way. args[0..n_args) are borrowed; NULL in a place with a default takes the default.
  * results[0..n_results) get tensors of the caller's; n_results must be the function's. options
  * may be NULL. Callbacks of other calls do not run. Any thread; not in a callback. TROUPE_BUSY:
- * over max_calls. */
+ * over max_calls or max_bytes; nothing was started. */
 TROUPE_EXPORT troupe_status troupe_run(troupe_runtime *runtime, const troupe_function *function,
                                        const troupe_tensor *const *args, size_t n_args,
                                        troupe_tensor **results, size_t n_results,
@@ -138,7 +145,7 @@ typedef void troupe_done_fn(void *arg, const troupe_error *error,
  * wait or close, even when the call is cancelled; never inside this function. Unless this
  * returns TROUPE_OK, `done` does not run. Arguments are retained as long as they are needed.
  * *out_call (may be NULL) is the call's number, above 0 and never used again. Only a caller's
- * own thread starts its calls. TROUPE_BUSY: over max_calls. */
+ * own thread starts its calls. TROUPE_BUSY: over max_calls or max_bytes; nothing was started. */
 TROUPE_EXPORT troupe_status troupe_call(troupe_runtime *runtime,
                                         const troupe_function *function,
                                         const troupe_tensor *const *args, size_t n_args,
@@ -255,15 +262,19 @@ TROUPE_EXPORT troupe_status troupe_device_fail_at(troupe_runtime *runtime, const
                                                   uint64_t n);
 
 typedef struct troupe_statistics {
-    size_t size;            /* sizeof(troupe_statistics), set by the caller */
-    uint64_t calls;         /* started */
-    uint64_t in_flight;     /* started and not ended */
-    uint64_t failed;        /* ended with an error */
-    uint64_t plans;         /* kept now */
-    uint64_t planned;       /* plans built so far; does not grow on a repeated call */
-    uint64_t instances;     /* made so far: plans made ready for given shapes */
-    uint64_t sleeps, wakes; /* of the runtime's threads and of waiting callers */
+    size_t size;              /* sizeof(troupe_statistics), set by the caller */
+    uint64_t calls;           /* started */
+    uint64_t in_flight;       /* started and not ended */
+    uint64_t failed;          /* ended with an error */
+    uint64_t plans;           /* kept now */
+    uint64_t planned;         /* plans built so far; does not grow on a repeated call */
+    uint64_t instances;       /* made so far: plans made ready for given shapes */
+    uint64_t sleeps, wakes;   /* of the runtime's threads and of waiting callers */
+    uint64_t instances_kept;  /* of all plans, now */
+    uint64_t refused;         /* calls that were answered with TROUPE_BUSY; not in `calls` */
+    uint64_t bytes_in_flight; /* of arguments; counted when there is a limit (max_bytes) */
 } troupe_statistics;
+/* Sets as many of the members as out->size has room for. Any thread. */
 TROUPE_EXPORT void troupe_statistics_get(const troupe_runtime *runtime, troupe_statistics *out);
 
 /* -- Log --------------------------------------------------------------------------------------
