@@ -26,7 +26,7 @@
 #define SHORT_NS  5000
 #define PAUSE_NS  1000000 /* without shareable work for so long, the credit is lost */
 #define LEAVE_MAX 64      /* short turns that a leaving thread runs at most */
-#define LOOK_NS   64      /* of a turn, for each other actor that is looked at before it */
+#define LOOK_NS   256     /* of a turn, for each other actor that is looked at before it */
 
 static void publish_to(struct tp_stage *stage, struct tp_seat *by, struct tp_actor *actor,
                        void *owner);
@@ -278,6 +278,13 @@ static struct tp_actor *unlink_after(struct tp_seat *seat, struct tp_actor *befo
     return actor;
 }
 
+/* Is there anyone to share work with? */
+static bool has_others(const struct tp_stage *stage)
+{
+    return stage->shares &&
+           (stage->workers || atomic_load_explicit(&stage->n_seats, memory_order_relaxed) > 1);
+}
+
 /* `mine` runs next and takes a while: give others of the queue away where that pays. The longer
  * it takes the further the look goes, so that a long queue costs a small part of each turn. */
 static void share(struct tp_seat *seat, const struct tp_actor *mine, const void *group)
@@ -389,7 +396,7 @@ bool tp_stage_turn(struct tp_seat *seat, const void *group, bool others)
     }
     if (!actor) actor = take_published(seat, group, others);
     if (!actor) return false;
-    if (seat->stage->shares && seat->head && actor->estimate >= HOT_NS)
+    if (actor->estimate >= HOT_NS && seat->head && has_others(seat->stage))
         share(seat, actor, group);
     run_turn(seat, actor);
     if (TP_UNLIKELY(tp_timers_due(seat->stage->timers, seat->tick)))
