@@ -13,13 +13,13 @@
 
 static troupe_status make(struct tp_flight *flight, troupe_error *err)
 {
-    if (!flight->plan) TP_TRY(tp_plan_make(&flight->request, &flight->plan, err));
+    if (!flight->plan) TP_TRY(tp_plan_make(&flight->request, NULL, &flight->plan, err));
     size_t size = (flight->n_args + (size_t)1) * sizeof(struct tp_type *);
     TP_OWNED(tp_free_at) const struct tp_type **args = tp_alloc(size);
     if (!args) return tp_fail_memory(err, size);
     for (uint32_t i = 0; i < flight->n_args; i++)
         args[i] = &flight->types[i];
-    return tp_instance_make(flight->plan, flight->devices, args, &flight->instance, err);
+    return tp_instance_make(flight->plan, flight->devices, args, NULL, &flight->instance, err);
 }
 
 /* A test: the function of a plan is one that came through the codec. */

@@ -37,28 +37,28 @@ static void set_env(struct troupe_plan *plan)
     };
 }
 
-static troupe_status flatten(const troupe_function *function, struct tp_function **out,
-                             troupe_error *err)
+static troupe_status flatten(const troupe_function *function, struct tp_pace *pace,
+                             struct tp_function **out, troupe_error *err)
 {
     TP_OWNED(tp_function_release) struct tp_function *whole = NULL;
-    TP_TRY(tp_inline(function, MAX_NODES, &whole, err));
-    return tp_prune(whole, out, err);
+    TP_TRY(tp_inline(function, MAX_NODES, pace, &whole, err));
+    return tp_prune(whole, pace, out, err);
 }
 
 static troupe_status plan_fill(struct troupe_plan *plan, const struct tp_request *request,
-                               troupe_error *err)
+                               struct tp_pace *pace, troupe_error *err)
 {
     TP_TRY(tp_request_copy(&plan->request, request, err));
     set_env(plan);
-    TP_TRY(flatten(request->function, &plan->body, err));
-    TP_TRY(tp_place(plan->body, &plan->env, &plan->placement, err));
-    return tp_partition_make(plan->body, plan->placement, request->devices,
-                             request->arg_devices, request->result_devices, &plan->partition,
-                             err);
+    TP_TRY(flatten(request->function, pace, &plan->body, err));
+    struct tp_place_env env = plan->env; /* the plan's own outlives the pace */
+    env.pace = pace;
+    TP_TRY(tp_place(plan->body, &env, &plan->placement, err));
+    return tp_partition_make(plan->body, plan->placement, &env, &plan->partition, err);
 }
 
-troupe_status tp_plan_make(const struct tp_request *request, struct troupe_plan **out,
-                           troupe_error *err)
+troupe_status tp_plan_make(const struct tp_request *request, struct tp_pace *pace,
+                           struct troupe_plan **out, troupe_error *err)
 {
     TP_OWNED(tp_plan_release) struct troupe_plan *plan = tp_alloc(sizeof *plan);
     if (!plan) return tp_fail_memory(err, sizeof *plan);
@@ -67,7 +67,7 @@ troupe_status tp_plan_make(const struct tp_request *request, struct troupe_plan 
         TP_TRY(tp_rules_read(request->rules_source, request->rules, strlen(request->rules),
                              &plan->rules, err));
     troupe_error mine;
-    troupe_status status = plan_fill(plan, request, &mine);
+    troupe_status status = plan_fill(plan, request, pace, &mine);
     if (status < 0) {
         tp_fail_in(&mine, "function '%s'", troupe_function_name(request->function));
         if (err) *err = mine;
@@ -121,7 +121,8 @@ static troupe_status instance_arrays(struct tp_instance *instance, troupe_error 
 }
 
 static troupe_status make_programs(struct tp_instance *instance,
-                                   struct tp_device *const *devices, troupe_error *err)
+                                   struct tp_device *const *devices, struct tp_pace *pace,
+                                   troupe_error *err)
 {
     const struct tp_partition *partition = instance->plan->partition;
     for (uint32_t i = 0; i < partition->n_shards; i++) {
@@ -131,6 +132,7 @@ static troupe_status make_programs(struct tp_instance *instance,
             .shard = i,
             .types = instance->types,
             .device = devices[partition->shards[i].device],
+            .pace = pace,
             .edge_index = instance->edge_index,
         };
         TP_TRY(tp_program_make(&spec, &instance->programs[i], err));
@@ -149,25 +151,26 @@ static void index_results(struct tp_instance *instance)
 
 static troupe_status instance_fill(struct tp_instance *instance,
                                    struct tp_device *const *devices,
-                                   const struct tp_type *const *args, troupe_error *err)
+                                   const struct tp_type *const *args, struct tp_pace *pace,
+                                   troupe_error *err)
 {
     TP_TRY(instance_arrays(instance, err));
-    TP_TRY(tp_types_infer(instance->plan->body, args, instance->types, err));
-    TP_TRY(make_programs(instance, devices, err));
+    TP_TRY(tp_types_infer(instance->plan->body, args, pace, instance->types, err));
+    TP_TRY(make_programs(instance, devices, pace, err));
     index_results(instance);
     return TROUPE_OK;
 }
 
 troupe_status tp_instance_make(struct troupe_plan *plan, struct tp_device *const *devices,
-                               const struct tp_type *const *args, struct tp_instance **out,
-                               troupe_error *err)
+                               const struct tp_type *const *args, struct tp_pace *pace,
+                               struct tp_instance **out, troupe_error *err)
 {
     TP_OWNED(tp_instance_release) struct tp_instance *instance = tp_alloc(sizeof *instance);
     if (!instance) return tp_fail_memory(err, sizeof *instance);
     tp_ref_init(&instance->ref);
     instance->plan = tp_plan_retain(plan);
     troupe_error mine;
-    troupe_status status = instance_fill(instance, devices, args, &mine);
+    troupe_status status = instance_fill(instance, devices, args, pace, &mine);
     if (status < 0) {
         if (err) *err = mine;
         return status;

@@ -17,6 +17,8 @@
 #include "graph/partition.h"
 #include "troupe/troupe.h"
 
+struct tp_pace;
+
 /* All that a plan depends on. */
 struct tp_request {
     troupe_function *function;  /* retained */
@@ -54,9 +56,10 @@ struct troupe_plan {
     char **reasons; /* per graph node, for a plan that a user looks at; else NULL */
 };
 
-/* Inline, prune, place, partition. Takes as long as the function is large. */
-troupe_status tp_plan_make(const struct tp_request *request, struct troupe_plan **out,
-                           troupe_error *err) TROUPE_MUST_CHECK;
+/* Inline, prune, place, partition. Takes as long as the function is large; pace: base/pace.h,
+ * or NULL. */
+troupe_status tp_plan_make(const struct tp_request *request, struct tp_pace *pace,
+                           struct troupe_plan **out, troupe_error *err) TROUPE_MUST_CHECK;
 struct troupe_plan *tp_plan_retain(struct troupe_plan *plan);
 void tp_plan_release(struct troupe_plan **plan);
 
@@ -87,8 +90,8 @@ struct tp_instance {
 
 /* devices: by index in the request's snapshot. Prepares kernels: may take long. */
 troupe_status tp_instance_make(struct troupe_plan *plan, struct tp_device *const *devices,
-                               const struct tp_type *const *args, struct tp_instance **out,
-                               troupe_error *err) TROUPE_MUST_CHECK;
+                               const struct tp_type *const *args, struct tp_pace *pace,
+                               struct tp_instance **out, troupe_error *err) TROUPE_MUST_CHECK;
 struct tp_instance *tp_instance_retain(struct tp_instance *instance);
 void tp_instance_release(struct tp_instance **instance);
 /* True when it was made for arguments of exactly these types. */

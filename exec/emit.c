@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "base/pace.h"
 #include "exec/maker.h"
 #include "graph/infer.h"
 #include "tensor/tensor.h"
@@ -349,8 +350,10 @@ troupe_status tp_maker_emit(struct tp_maker *maker, troupe_error *err)
 {
     TP_OWNED(emitter_fini) struct emitter emitter = {0};
     TP_TRY(emitter_init(&emitter, maker, err));
-    for (uint32_t i = 0; i < maker->shard->n_items; i++)
+    for (uint32_t i = 0; i < maker->shard->n_items; i++) {
+        TP_TRY(tp_pace(maker->spec->pace, err));
         TP_TRY(emit_item(&emitter, i, err));
+    }
     TP_TRY(emit_results(&emitter, err));
     finish(maker);
     return TROUPE_OK;

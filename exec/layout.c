@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "base/pace.h"
 #include "exec/maker.h"
 #include "tensor/tensor.h"
 
@@ -167,6 +168,7 @@ static troupe_status place_all(struct layout *layout, troupe_error *err)
 {
     struct tp_maker *maker = layout->maker;
     for (uint32_t i = 0; i < maker->shard->n_items; i++) {
+        TP_TRY(tp_pace(maker->spec->pace, err));
         const struct tp_item *item = &maker->shard->items[i];
         if (item->kind == TP_ITEM_NODE) {
             const struct tp_node *node = &maker->function->nodes[item->id];

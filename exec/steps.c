@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "base/pace.h"
 #include "exec/maker.h"
 #include "tensor/tensor.h"
 
@@ -154,8 +155,10 @@ static troupe_status collect(struct tp_maker *maker, troupe_error *err)
     program->edge_slots = tp_arena_take(program->memory, edges);
     if (!program->edge_slots) return tp_fail_memory(err, edges);
     TP_TRY(collect_args(maker, err));
-    for (uint32_t i = 0; i < maker->shard->n_items; i++)
+    for (uint32_t i = 0; i < maker->shard->n_items; i++) {
+        TP_TRY(tp_pace(maker->spec->pace, err));
         TP_TRY(collect_item(maker, i, err));
+    }
     for (uint32_t i = 0; i < maker->shard->n_results; i++) {
         uint32_t value = maker->function->results[maker->shard->results[i]].value;
         TP_TRY(use(maker, value, maker->shard->n_items, true, err));

@@ -23,6 +23,8 @@
 
 #define TP_NO_INDEX UINT32_MAX
 
+struct tp_pace;
+
 enum tp_step_kind {
     TP_STEP_KERNEL,  /* launch run */
     TP_STEP_DYNAMIC, /* work out shapes from values, allocate, prepare, launch */
@@ -97,6 +99,7 @@ struct tp_program_spec {
     const struct tp_type
         *types; /* per value of the function; a dtype of NONE or an unknown shape: dynamic */
     const struct tp_device *device;
+    struct tp_pace *pace; /* an item of the shard at a time; NULL: none */
     uint32_t *edge_index; /* out: for each edge into this shard its number there, 0.. */
 };
 
@@ -109,8 +112,8 @@ void tp_program_destroy(struct tp_program **program);
  * depend on values stay unknown. types has function->n_values elements. INVALID: an argument's
  * type does not fit. */
 troupe_status tp_types_infer(const struct tp_function *function,
-                             const struct tp_type *const *args, struct tp_type *types,
-                             troupe_error *err) TROUPE_MUST_CHECK;
+                             const struct tp_type *const *args, struct tp_pace *pace,
+                             struct tp_type *types, troupe_error *err) TROUPE_MUST_CHECK;
 
 static inline bool tp_type_known(const struct tp_type *type)
 {

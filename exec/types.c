@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "base/pace.h"
 #include "exec/steps.h"
 #include "graph/infer.h"
 #include "tensor/tensor.h"
@@ -141,21 +142,23 @@ static troupe_status infer_node(const struct tp_function *function, const struct
     return TROUPE_OK;
 }
 
-static troupe_status infer_nodes(const struct tp_function *function, struct tp_type *types,
-                                 troupe_error *err)
+static troupe_status infer_nodes(const struct tp_function *function, struct tp_pace *pace,
+                                 struct tp_type *types, troupe_error *err)
 {
     TP_OWNED(scratch_fini) struct scratch scratch = {0};
     TP_TRY(scratch_init(&scratch, function, err));
     for (uint32_t i = function->n_args; i < function->n_values; i++)
         if (function->values[i].constant) types[i] = function->values[i].constant->type;
-    for (uint32_t i = 0; i < function->n_nodes; i++)
+    for (uint32_t i = 0; i < function->n_nodes; i++) {
+        TP_TRY(tp_pace(pace, err));
         TP_TRY(infer_node(function, &function->nodes[i], types, &scratch, err));
+    }
     return TROUPE_OK;
 }
 
 troupe_status tp_types_infer(const struct tp_function *function,
-                             const struct tp_type *const *args, struct tp_type *types,
-                             troupe_error *err)
+                             const struct tp_type *const *args, struct tp_pace *pace,
+                             struct tp_type *types, troupe_error *err)
 {
     TP_OWNED(tp_free_at) int64_t *dims = tp_alloc_array(function->n_dims + 1, sizeof *dims);
     if (!dims) return tp_fail_memory(err, (function->n_dims + 1) * sizeof *dims);
@@ -164,7 +167,7 @@ troupe_status tp_types_infer(const struct tp_function *function,
     struct binding binding = {function, dims};
     troupe_error mine;
     troupe_status status = bind_args(&binding, args, types, &mine);
-    if (!status) status = infer_nodes(function, types, &mine);
+    if (!status) status = infer_nodes(function, pace, types, &mine);
     if (status && err) *err = mine;
     return status;
 }

@@ -263,7 +263,7 @@ static troupe_status hand_over(struct tp_function *f, troupe_error *err)
 static troupe_status seal(struct tp_body *body, troupe_error *err)
 {
     TP_TRY(tp_body_order(body, err));
-    TP_TRY(tp_hash_function(body->function, body->function->hash, err));
+    TP_TRY(tp_hash_function(body->function, body->pace, body->function->hash, err));
     return hand_over(body->function, err);
 }
 

@@ -11,8 +11,11 @@
 #include "graph/arena.h"
 #include "graph/function.h"
 
+struct tp_pace;
+
 struct tp_body {
     struct tp_function *function; /* its arrays are memory of their own until it is sealed */
+    struct tp_pace *pace; /* of sealing, a graph node or a value at a time; NULL: none */
     size_t values_room, nodes_room, results_room, dims_room, calls_room;
     struct tp_arena *scratch; /* freed when the body is sealed */
     struct tp_index dims;     /* names of dimensions */

@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "base/pace.h"
 #include "graph/name.h"
 #include "tensor/npy.h"
 #include "tensor/tensor.h"
@@ -242,24 +243,52 @@ static void put_value(struct hasher *h, const struct tp_function *f, uint32_t i)
     put_number(h, value->content[1], 8);
 }
 
-troupe_status tp_hash_function(const struct tp_function *f, uint64_t out[2], troupe_error *err)
+static troupe_status put_values(struct hasher *h, const struct tp_function *f,
+                                struct tp_pace *pace, troupe_error *err)
+{
+    put_u32(h, f->n_values);
+    for (uint32_t i = 0; i < f->n_values; i++) {
+        TP_TRY(tp_pace(pace, err));
+        put_value(h, f, i);
+    }
+    return TROUPE_OK;
+}
+
+static troupe_status put_nodes(struct hasher *h, const struct tp_function *f,
+                               struct tp_pace *pace, troupe_error *err)
+{
+    put_u32(h, f->n_nodes);
+    for (uint32_t i = 0; i < f->n_nodes; i++) {
+        TP_TRY(tp_pace(pace, err));
+        put_node(h, &f->nodes[i]);
+    }
+    return TROUPE_OK;
+}
+
+static void put_results(struct hasher *h, const struct tp_function *f)
+{
+    put_u32(h, f->n_results);
+    for (uint32_t i = 0; i < f->n_results; i++) {
+        put_text(h, f->results[i].name);
+        put_u32(h, f->results[i].value);
+        put_type(h, &f->results[i].type, f->dims);
+    }
+}
+
+troupe_status tp_hash_function(const struct tp_function *f, struct tp_pace *pace,
+                               uint64_t out[2], troupe_error *err)
 {
     struct hasher h;
     TP_TRY(start(&h, err));
     put_text(&h, f->name);
     put_u32(&h, f->n_args);
-    put_u32(&h, f->n_values);
-    for (uint32_t i = 0; i < f->n_values; i++)
-        put_value(&h, f, i);
-    put_u32(&h, f->n_nodes);
-    for (uint32_t i = 0; i < f->n_nodes; i++)
-        put_node(&h, &f->nodes[i]);
-    put_u32(&h, f->n_results);
-    for (uint32_t i = 0; i < f->n_results; i++) {
-        put_text(&h, f->results[i].name);
-        put_u32(&h, f->results[i].value);
-        put_type(&h, &f->results[i].type, f->dims);
+    troupe_status status = put_values(&h, f, pace, err);
+    if (status >= 0) status = put_nodes(&h, f, pace, err);
+    if (status < 0) {
+        XXH3_freeState(h.state);
+        return status;
     }
+    put_results(&h, f);
     finish(&h, out);
     return TROUPE_OK;
 }

@@ -12,11 +12,13 @@
 
 #include "graph/function.h"
 
+struct tp_pace;
+
 troupe_status tp_hash_tensor(const troupe_tensor *tensor, uint64_t out[2],
                              troupe_error *err) TROUPE_MUST_CHECK;
-/* Of the body alone. */
-troupe_status tp_hash_function(const struct tp_function *function, uint64_t out[2],
-                               troupe_error *err) TROUPE_MUST_CHECK;
+/* Of the body alone; a value or a graph node is a piece of the work. */
+troupe_status tp_hash_function(const struct tp_function *function, struct tp_pace *pace,
+                               uint64_t out[2], troupe_error *err) TROUPE_MUST_CHECK;
 /* Of n bodies in that order, from their hashes. */
 troupe_status tp_hash_functions(const struct tp_function *const *functions, size_t n,
                                 uint64_t out[2], troupe_error *err) TROUPE_MUST_CHECK;

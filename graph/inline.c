@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "base/pace.h"
 #include "graph/call.h"
 #include "graph/inliner.h"
 #include "graph/together.h"
@@ -356,7 +357,7 @@ static troupe_status check_size(const troupe_function *function, size_t max_node
                    nodes == UINT64_MAX ? "at least " : "", nodes, max_nodes);
 }
 
-troupe_status tp_inline(const troupe_function *function, size_t max_nodes,
+troupe_status tp_inline(const troupe_function *function, size_t max_nodes, struct tp_pace *pace,
                         struct tp_function **out, troupe_error *err)
 {
     if (!calls(function->body)) {
@@ -369,8 +370,11 @@ troupe_status tp_inline(const troupe_function *function, size_t max_nodes,
     if (__builtin_mul_overflow(max_nodes, EDGES_PER_NODE, &in.edges_left))
         in.edges_left = SIZE_MAX;
     TP_TRY(start(&in, function, err));
-    while (!at_end(&in))
+    in.body.pace = pace;
+    while (!at_end(&in)) {
+        TP_TRY(tp_pace(pace, err));
         TP_TRY(step_named(&in, err));
+    }
     TP_TRY(copy_results(&in, err));
     tp_index_fini(&in.nodes); /* its entries are freed with the body's scratch */
     tp_index_fini(&in.values);

@@ -334,16 +334,16 @@ static troupe_status make(struct tp_partitioning *p, struct tp_partition **out,
 
 troupe_status tp_partition_make(const struct tp_function *function,
                                 const struct tp_placement *placement,
-                                const struct tp_devices *devices, const uint32_t *arg_devices,
-                                const uint32_t *result_devices, struct tp_partition **out,
+                                const struct tp_place_env *env, struct tp_partition **out,
                                 troupe_error *err)
 {
     TP_OWNED(tp_arena_destroy) struct tp_arena *arena = NULL;
     struct tp_partitioning p = {.function = function,
                                 .placement = placement,
-                                .devices = devices,
-                                .arg_devices = arg_devices,
-                                .result_devices = result_devices};
+                                .devices = env->devices,
+                                .arg_devices = env->arg_devices,
+                                .result_devices = env->result_devices,
+                                .pace = env->pace};
     TP_TRY(check(&p, err));
     TP_TRY(tp_arena_new(&arena, err));
     p.arena = arena;

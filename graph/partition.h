@@ -52,12 +52,12 @@ struct tp_partition {
     uint32_t *result_shard;
 };
 
-/* arg_devices and result_devices as in tp_place_env. INVALID: a graph node has no device. Every index map is
- * checked to be ascending and whole (tp_assert). */
+/* `env` is what the placement was made with: its devices, those of arguments and results, and its
+ * pace are used. INVALID: a graph node has no device. Every index map is checked to be ascending and
+ * whole (tp_assert). */
 troupe_status tp_partition_make(const struct tp_function *function,
                                 const struct tp_placement *placement,
-                                const struct tp_devices *devices, const uint32_t *arg_devices,
-                                const uint32_t *result_devices, struct tp_partition **out,
+                                const struct tp_place_env *env, struct tp_partition **out,
                                 troupe_error *err) TROUPE_MUST_CHECK;
 void tp_partition_destroy(struct tp_partition **partition);
 

@@ -9,6 +9,7 @@
  */
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "base/pace.h"
 #include "graph/arena.h"
 #include "graph/infer.h"
 #include "graph/partitioning.h"
@@ -150,8 +151,10 @@ static troupe_status walk_shard(struct walk *w, troupe_error *err)
     struct tp_partitioning *p = w->p;
     const struct tp_result *results = p->function->results;
     p->in_first[w->shard] = (uint32_t)p->n_edges;
-    for (uint32_t i = p->first[w->shard]; i < p->first[w->shard + 1]; i++)
+    for (uint32_t i = p->first[w->shard]; i < p->first[w->shard + 1]; i++) {
+        TP_TRY(tp_pace(p->pace, err));
         TP_TRY(walk_node(w, p->nodes[i], err));
+    }
     for (uint32_t i = p->result_first[w->shard]; i < p->result_first[w->shard + 1]; i++)
         TP_TRY(need_value(w, results[p->results[i]].value, false, TP_NO_NODE, err));
     return TROUPE_OK;

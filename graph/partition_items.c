@@ -12,6 +12,7 @@
  */
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "base/pace.h"
 #include "graph/arena.h"
 #include "graph/partitioning.h"
 
@@ -69,18 +70,20 @@ static void put_receives(struct writer *w, uint32_t shard, uint32_t user)
         put(w, TP_ITEM_RECV, w->edge);
 }
 
-static void put_shard(struct writer *w, uint32_t shard)
+static troupe_status put_shard(struct writer *w, uint32_t shard, troupe_error *err)
 {
     const struct tp_partitioning *p = w->p;
     w->edge = p->in_first[shard];
     put_sends(w, p->function->n_nodes + shard);
     for (uint32_t i = p->first[shard]; i < p->first[shard + 1]; i++) {
+        TP_TRY(tp_pace(p->pace, err));
         put_receives(w, shard, p->nodes[i]);
         put(w, TP_ITEM_NODE, p->nodes[i]);
         put_sends(w, p->nodes[i]);
     }
     put_receives(w, shard, TP_NO_NODE);
     tp_assert(w->edge == p->in_first[shard + 1]);
+    return TROUPE_OK;
 }
 
 troupe_status tp_partitioning_order(struct tp_partitioning *p, struct tp_item *items,
@@ -90,7 +93,7 @@ troupe_status tp_partitioning_order(struct tp_partitioning *p, struct tp_item *i
     TP_TRY(sort_sends(p, &w.sends, err));
     for (uint32_t s = 0; s < p->n_shards; s++) {
         shards[s].items = w.at;
-        put_shard(&w, s);
+        TP_TRY(put_shard(&w, s, err));
         shards[s].n_items = (uint32_t)(w.at - shards[s].items);
     }
     tp_assert((size_t)(w.at - items) == p->function->n_nodes + 2 * p->n_edges);

@@ -21,6 +21,7 @@ struct tp_partitioning {
     const struct tp_placement *placement;
     const struct tp_devices *devices;
     const uint32_t *arg_devices, *result_devices; /* NULL: none has one */
+    struct tp_pace *pace;
     struct tp_arena *arena; /* all that is needed until the partition is there */
 
     bool *arg_used;      /* of each argument: some shard needs it */

@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "base/pace.h"
 #include "graph/arena.h"
 #include "graph/placing.h"
 
@@ -136,8 +137,10 @@ static troupe_status join_with(struct tp_placing *p, uint32_t node, uint32_t oth
 static troupe_status form_groups(struct tp_placing *p, troupe_error *err)
 {
     const struct tp_function *f = p->function;
-    for (uint32_t i = 0; i < f->n_nodes; i++)
+    for (uint32_t i = 0; i < f->n_nodes; i++) {
+        TP_TRY(tp_pace(p->env->pace, err));
         TP_TRY(read_node(p, i, err));
+    }
     for (uint32_t i = 0; i < f->n_nodes; i++)
         for (uint32_t k = 0; k < f->nodes[i].n_with; k++)
             TP_TRY(join_with(p, i, f->nodes[i].with[k], err));
@@ -226,12 +229,16 @@ static troupe_status place(struct tp_placing *p, troupe_error *err)
     TP_TRY(tp_candidates_init(&p->candidates, p->env, p->arena, err));
     TP_TRY(tp_groups_init(&p->groups, &p->candidates, p->arena, n, err));
     TP_TRY(form_groups(p, err));
-    for (uint32_t i = 0; i < n && p->annotated; i++)
+    for (uint32_t i = 0; i < n && p->annotated; i++) {
+        TP_TRY(tp_pace(p->env->pace, err));
         if (p->groups.list[i].parent == i) TP_TRY(settle(p, i, err));
+    }
     if (p->env->cut && !p->annotated) TP_TRY(tp_placing_cut(p, err));
     TP_TRY(tp_placing_follow(p, err));
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
+        TP_TRY(tp_pace(p->env->pace, err));
         TP_TRY(write_node(p, i, err));
+    }
     return TROUPE_OK;
 }
 

@@ -7,6 +7,7 @@
  * belongs to the stretch in which its middle lies.
  */
 #include "base/fail.h"
+#include "base/pace.h"
 #include "graph/arena.h"
 #include "graph/infer.h"
 #include "graph/placing.h"
@@ -105,15 +106,17 @@ static double work_of(struct cut *cut, uint32_t node)
     return ns > 0 ? LAUNCH_NS + ns : LAUNCH_NS; /* so that it grows, whatever a row says */
 }
 
-static void weigh(struct cut *cut)
+static troupe_status weigh(struct cut *cut, troupe_error *err)
 {
     for (uint32_t i = 0; i < cut->p->function->n_nodes; i++) {
+        TP_TRY(tp_pace(cut->p->env->pace, err));
         const uint32_t root = tp_groups_root(&cut->p->groups, i);
         if (!runs_there(cut, root)) continue;
         const double work = work_of(cut, i);
         cut->work[root] += work;
         cut->total += work;
     }
+    return TROUPE_OK;
 }
 
 static void share(struct cut *cut)
@@ -140,7 +143,7 @@ troupe_status tp_placing_cut(struct tp_placing *placing, troupe_error *err)
     find_devices(&cut);
     if (cut.n_devices < 2) return TROUPE_OK; /* nobody to share with */
     TP_TRY(take_arrays(&cut, err));
-    weigh(&cut);
+    TP_TRY(weigh(&cut, err));
     share(&cut);
     return TROUPE_OK;
 }

@@ -10,6 +10,7 @@
  * waits for it, hence three passes.
  */
 #include "base/fail.h"
+#include "base/pace.h"
 #include "graph/arena.h"
 #include "graph/placing.h"
 
@@ -215,8 +216,10 @@ static bool find_devices_of_readers(struct follow *w)
 
 static troupe_status run_pass(struct follow *w, enum pass pass, troupe_error *err)
 {
-    for (uint32_t i = 0; i < w->p->function->n_nodes; i++)
+    for (uint32_t i = 0; i < w->p->function->n_nodes; i++) {
+        TP_TRY(tp_pace(w->p->env->pace, err));
         TP_TRY(decide_node(w, i, pass, err));
+    }
     return TROUPE_OK;
 }
 

@@ -10,12 +10,14 @@
 
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "base/pace.h"
 #include "graph/body.h"
 #include "graph/inline.h"
 #include "graph/together.h"
 
 struct pruning {
     const struct tp_function *f;
+    struct tp_pace *pace;
     struct tp_body body;
     struct tp_arena *arena;   /* all below */
     bool *needed;             /* per graph node */
@@ -51,15 +53,17 @@ static void need_before(struct pruning *p, const struct tp_node *node)
         p->needed[node->after[i]] = true;
 }
 
-static void mark(struct pruning *p)
+static troupe_status mark(struct pruning *p, troupe_error *err)
 {
     const struct tp_function *f = p->f;
     for (uint32_t i = 0; i < f->n_results; i++)
         need_value(p, f->results[i].value);
     for (uint32_t i = f->n_nodes; i-- > 0;) {
+        TP_TRY(tp_pace(p->pace, err));
         if (f->nodes[i].stateful) p->needed[i] = true;
         if (p->needed[i]) need_before(p, &f->nodes[i]);
     }
+    return TROUPE_OK;
 }
 
 static bool keeps_value(const struct pruning *p, uint32_t v)
@@ -153,6 +157,7 @@ static troupe_status copy_values(struct pruning *p, troupe_error *err)
     const struct tp_function *f = p->f;
     for (uint32_t v = 0; v < f->n_values; v++) {
         if (!keeps_value(p, v)) continue;
+        TP_TRY(tp_pace(p->pace, err));
         struct tp_value value = f->values[v];
         if (v >= f->n_args) value.node = TP_NO_NODE; /* until its graph node is there */
         TP_TRY(tp_body_value(&p->body, &value, &p->values[v], err));
@@ -185,6 +190,7 @@ static troupe_status copy(struct pruning *p, troupe_error *err)
     TP_TRY(group(p, err));
     TP_TRY(tp_body_init(&p->body, p->f->name, err));
     to = p->body.function;
+    p->body.pace = p->pace;
     if (p->f->source) {
         to->source = tp_arena_text(to->arena, p->f->source, strlen(p->f->source));
         if (!to->source) return tp_fail_memory(err, strlen(p->f->source));
@@ -192,6 +198,7 @@ static troupe_status copy(struct pruning *p, troupe_error *err)
     TP_TRY(copy_dims(p, err));
     TP_TRY(copy_values(p, err));
     for (uint32_t i = 0; i < p->f->n_nodes; i++) {
+        TP_TRY(tp_pace(p->pace, err));
         if (p->needed[i]) TP_TRY(copy_node(p, i, err));
     }
     return copy_results(p, err);
@@ -209,12 +216,12 @@ static troupe_status start(struct pruning *p, troupe_error *err)
     return tp_fail_memory(err, f->n_values * sizeof(*p->values));
 }
 
-troupe_status tp_prune(const struct tp_function *function, struct tp_function **out,
-                       troupe_error *err)
+troupe_status tp_prune(const struct tp_function *function, struct tp_pace *pace,
+                       struct tp_function **out, troupe_error *err)
 {
-    TP_OWNED(pruning_fini) struct pruning p = {.f = function};
+    TP_OWNED(pruning_fini) struct pruning p = {.f = function, .pace = pace};
     TP_TRY(start(&p, err));
-    mark(&p);
+    TP_TRY(mark(&p, err));
     if (keeps_all(&p)) {
         *out = tp_function_retain(function);
         return TROUPE_OK;

@@ -79,11 +79,11 @@ static struct hand *hand_new(troupe_function *function, const char *devices,
     ck_ok(troupe_open(&h->runtime, &options, &err));
     ck_ok(tp_request_make(&request, h->runtime->devices, h->runtime->default_device, function,
                           NULL, &err));
-    ck_ok(tp_plan_make(&request, &h->plan, &err));
+    ck_ok(tp_plan_make(&request, NULL, &h->plan, &err));
     tp_request_fini(&request);
     for (size_t i = 0; i < troupe_function_args(function); i++)
         types[i] = &args[i]->type;
-    ck_ok(tp_instance_make(h->plan, h->runtime->device, types, &h->instance, &err));
+    ck_ok(tp_instance_make(h->plan, h->runtime->device, types, NULL, &h->instance, &err));
     make_parts(h);
     return h;
 }

@@ -143,7 +143,7 @@ START_TEST(a_shape_that_is_computed_from_known_shapes_is_known)
     ck_assert_str_eq(text, "f32[2,3,20]");
     ck_assert_int_eq(f->body->values[graphs_node(f->body, "z2")->results[0]].type.shape.dims[1],
                      TP_DIM_ANY);
-    ck_ok(tp_inline(f, 1000, &in, &err));
+    ck_ok(tp_inline(f, 1000, NULL, &in, &err));
     const struct tp_node *y = graphs_node(in, "w/y");
     const struct tp_shape *shape = &in->values[y->results[0]].type.shape;
     ck_assert_str_eq(tp_shape_text(shape).text, "[2,3,20]");

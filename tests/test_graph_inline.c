@@ -15,7 +15,7 @@ static struct tp_function *inlined(const troupe_function *f)
 {
     troupe_error err;
     struct tp_function *out = NULL;
-    ck_ok(tp_inline(f, 1000000, &out, &err));
+    ck_ok(tp_inline(f, 1000000, NULL, &out, &err));
     for (uint32_t i = 0; i < out->n_nodes; i++)
         ck_assert_ptr_null(out->nodes[i].callee);
     return out;
@@ -33,7 +33,7 @@ static struct tp_function *pruned(const struct tp_function *f)
 {
     troupe_error err;
     struct tp_function *out = NULL;
-    ck_ok(tp_prune(f, &out, &err));
+    ck_ok(tp_prune(f, NULL, &out, &err));
     return out;
 }
 
@@ -91,7 +91,7 @@ START_TEST(shapes_that_contradict_are_found_when_they_meet)
                         "function f(x: f32[2], w: f32[3]) -> (y)\n"
                         "    s = g(x, w)\n"
                         "    y = Relu(s)\n");
-    ck_fails(tp_inline(f, 100, &out, &err), INVALID,
+    ck_fails(tp_inline(f, 100, NULL, &out, &err), INVALID,
              "function 'g': node 's/y': shapes [2] and [3] do not broadcast");
     troupe_function_release(&f);
 }
@@ -290,7 +290,7 @@ START_TEST(calls_without_end_are_refused_with_the_circle)
     troupe_error err;
     struct tp_function *out = NULL;
     troupe_function *f = graphs_function(texts[_i][0]);
-    ck_fails(tp_inline(f, 1000, &out, &err), INVALID, texts[_i][1]);
+    ck_fails(tp_inline(f, 1000, NULL, &out, &err), INVALID, texts[_i][1]);
     ck_assert_ptr_null(out);
     troupe_function_release(&f);
 }
@@ -328,9 +328,9 @@ START_TEST(what_becomes_too_large_is_refused_before_it_does)
     ck_ok(tp_inline_count(f, &nodes, &err));
     ck_assert_uint_eq(nodes, rows[_i].nodes);
     if (rows[_i].words)
-        ck_fails(tp_inline(f, 10000, &out, &err), EXHAUSTED, rows[_i].words);
+        ck_fails(tp_inline(f, 10000, NULL, &out, &err), EXHAUSTED, rows[_i].words);
     else
-        ck_ok(tp_inline(f, 10000, &out, &err));
+        ck_ok(tp_inline(f, 10000, NULL, &out, &err));
     tp_function_release(&out);
     troupe_function_release(&f);
 }
@@ -343,8 +343,8 @@ START_TEST(as_many_graph_nodes_as_are_allowed_are_inlined)
     troupe_function *f =
         graphs_function("function g(x: f32[n]) -> (y: f32[n])\n    y = Relu(x)\n"
                         "function f(x: f32[n]) -> (y)\n    z = g(x)\n    y = g(z)\n");
-    ck_fails(tp_inline(f, 3, &out, &err), EXHAUSTED, "4 graph nodes");
-    ck_ok(tp_inline(f, 4, &out, &err));
+    ck_fails(tp_inline(f, 3, NULL, &out, &err), EXHAUSTED, "4 graph nodes");
+    ck_ok(tp_inline(f, 4, NULL, &out, &err));
     tp_function_release(&out);
     troupe_function_release(&f);
 }
@@ -443,8 +443,8 @@ static troupe_status whole(troupe_error *err)
 {
     TP_OWNED(tp_function_release) struct tp_function *flat = NULL;
     TP_OWNED(tp_function_release) struct tp_function *thin = NULL;
-    TP_TRY(tp_inline(starved, 1000, &flat, err));
-    return tp_prune(flat, &thin, err);
+    TP_TRY(tp_inline(starved, 1000, NULL, &flat, err));
+    return tp_prune(flat, NULL, &thin, err);
 }
 
 START_TEST(without_memory_they_say_so_and_leave_nothing)

@@ -12,7 +12,7 @@ static struct tp_function *inlined(const troupe_function *f)
 {
     troupe_error err;
     struct tp_function *out = NULL;
-    ck_ok(tp_inline(f, 1000000, &out, &err));
+    ck_ok(tp_inline(f, 1000000, NULL, &out, &err));
     for (uint32_t i = 0; i < out->n_nodes; i++)
         ck_assert_ptr_null(out->nodes[i].callee);
     return out;
@@ -22,7 +22,7 @@ static struct tp_function *pruned(const struct tp_function *f)
 {
     troupe_error err;
     struct tp_function *out = NULL;
-    ck_ok(tp_prune(f, &out, &err));
+    ck_ok(tp_prune(f, NULL, &out, &err));
     return out;
 }
 

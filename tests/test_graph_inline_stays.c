@@ -18,8 +18,8 @@ START_TEST(an_operator_that_names_a_function_stays_and_a_call_of_the_same_is_inl
     troupe_error err;
     troupe_function *f = graphs_function(text);
     TP_OWNED(tp_function_release) struct tp_function *flat = NULL, *thin = NULL;
-    ck_ok(tp_inline(f, 1000, &flat, &err));
-    ck_ok(tp_prune(flat, &thin, &err));
+    ck_ok(tp_inline(f, 1000, NULL, &flat, &err));
+    ck_ok(tp_prune(flat, NULL, &thin, &err));
     graphs_is(thin, "function f(x: f32[2]) -> (y: f32[2] = y/b)\n"
                     "    s = Test(x, body=&g, mode=\"apart\") @cpu:1\n"
                     "    y/b = Relu(s)\n");

@@ -27,8 +27,10 @@ static void cut_end(struct cut *c)
 static troupe_status cut_make(struct cut *c, troupe_error *err)
 {
     tp_partition_destroy(&c->partition);
-    return tp_partition_make(c->scene.function->body, c->scene.placement, c->scene.devices,
-                             c->args, c->results, &c->partition, err);
+    const struct tp_place_env env = {
+        .devices = c->scene.devices, .arg_devices = c->args, .result_devices = c->results};
+    return tp_partition_make(c->scene.function->body, c->scene.placement, &env, &c->partition,
+                             err);
 }
 
 /* places: "x=cpu:0 r=cpu:1", the devices of arguments and results, or NULL. */

@@ -129,8 +129,9 @@ static void game_begin(struct game *g, uint64_t seed)
     for (uint32_t i = 0; i < 16; i++)
         g->results[i] = below(g, 2) ? TP_NO_DEVICE : below(g, n);
     g->placement = (struct tp_placement){.n_nodes = g->f->n_nodes, .device = g->device};
-    ck_ok(tp_partition_make(g->f, &g->placement, g->devices, g->args, g->results, &g->partition,
-                            &err));
+    const struct tp_place_env env = {
+        .devices = g->devices, .arg_devices = g->args, .result_devices = g->results};
+    ck_ok(tp_partition_make(g->f, &g->placement, &env, &g->partition, &err));
 }
 
 static void game_end(struct game *g)
