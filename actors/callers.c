@@ -212,11 +212,16 @@ int troupe_caller_fd(const troupe_caller *caller)
     return fd;
 }
 
-/* Without workers all the work that there is; with them only what was left here, and what is
- * long is for them. */
+/* Without workers all the work that there is, but no more than one slice of planning, which is
+ * then everyone's; with them only what was left here, and what is long is for them. */
 static bool work(struct troupe_caller *caller)
 {
     struct tp_seat *seat = caller->seat;
+    if (!seat->stage->workers && seat->gave_way && seat->head) {
+        seat->gave_way = false;
+        tp_stage_hand_over(seat, caller);
+        return false;
+    }
     if (!seat->stage->workers) return tp_stage_turn(seat, caller, true);
     if (seat->head) tp_stage_offer(seat, caller);
     return seat->head && tp_stage_turn(seat, caller, false);

@@ -18,6 +18,8 @@
 #include "base/thread.h"
 #include "tensor/tensor.h"
 
+#define NODE_NS 50 /* of a new call's memory, for each graph node */
+
 /* A plan, or one that is being made: in the table as long as it is there or someone waits for
  * it. */
 struct tp_entry {
@@ -170,6 +172,13 @@ static void keep_instance(struct tp_coordinator *c, struct tp_entry *entry,
 
 /* -- Answers ------------------------------------------------------------------------------- */
 
+/* What the call's memory costs to make, roughly: for a large instance that is no short turn. */
+static uint32_t price_of(const struct tp_instance *instance)
+{
+    const uint64_t ns = instance ? instance->steps * NODE_NS : 0;
+    return ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
+}
+
 /* The call is the rendezvous's again. */
 static void answer(struct tp_pending *pending, struct tp_seat *seat,
                    struct tp_instance *instance, const troupe_error *error)
@@ -178,7 +187,7 @@ static void answer(struct tp_pending *pending, struct tp_seat *seat,
     pending->entry = NULL;
     pending->answer = instance ? tp_instance_retain(instance) : NULL;
     if (error) pending->error = *error;
-    tp_message_set(call, TP_CALL, 0);
+    tp_message_set(call, TP_CALL, price_of(instance));
     call->call.pending = pending;
     tp_post(seat, &pending->actor, &call);
 }
@@ -200,6 +209,7 @@ static troupe_status take_off(struct tp_coordinator *c, struct tp_entry *entry,
     flight->devices = c->devices;
     flight->coordinator = &c->actor;
     flight->actor.group = pending->caller;
+    atomic_init(&flight->owner, pending->caller);
     flight->next = entry->flights;
     entry->flights = flight;
     atomic_fetch_add_explicit(&c->flights, 1, memory_order_relaxed);
@@ -299,7 +309,7 @@ static troupe_status on_built(struct tp_actor *self, struct tp_seat *seat,
     *message = NULL;
     LL_DELETE(entry->flights, flight);
     keep_made(c, entry, flight);
-    if (flight->error.code) fail_waiters(entry, flight, seat);
+    if (flight->error.code && !tp_flight_given_up(flight)) fail_waiters(entry, flight, seat);
     serve_waiters(c, entry, seat);
     if (!entry->plan && !busy(entry)) drop_entry(c, entry);
     tp_flight_destroy(&flight);
@@ -308,6 +318,32 @@ static troupe_status on_built(struct tp_actor *self, struct tp_seat *seat,
     atomic_fetch_sub_explicit(&c->flights, 1, memory_order_seq_cst);
     tp_wake(&c->flights, 1);
     return TROUPE_OK;
+}
+
+/* Who still waits for the flight, or NULL. */
+static struct tp_pending *find_waiter(const struct tp_entry *entry, const struct tp_flight *f)
+{
+    struct tp_pending *p = entry->waiters;
+    while (p && entry->plan && !tp_flight_fits(f, p->args))
+        p = p->next;
+    return p;
+}
+
+/* A call left. Flights for which nobody waits any more are told: they end at their next look.
+ * Who asks for the same meanwhile waits for that end, and a new flight takes off. One that
+ * worked for the call's caller works for another's that waits. */
+static void note_left(struct tp_entry *entry, const struct troupe_caller *caller,
+                      struct tp_seat *seat)
+{
+    for (struct tp_flight *f = entry->flights; f; f = f->next) {
+        const struct tp_pending *waiter = find_waiter(entry, f);
+        if (!waiter) atomic_store_explicit(&f->unwanted, true, memory_order_relaxed);
+        if (!waiter || waiter->caller == caller ||
+            atomic_load_explicit(&f->owner, memory_order_relaxed) != caller)
+            continue;
+        atomic_store_explicit(&f->owner, waiter->caller, memory_order_relaxed);
+        tp_stage_alert(seat->stage, seat, waiter->caller);
+    }
 }
 
 /* It is answered in any case, and so is the CALL: the rendezvous waits for both, so that
@@ -319,8 +355,10 @@ static troupe_status on_forget(struct tp_actor *self, struct tp_seat *seat,
     (void)err;
     struct tp_pending *pending = (*message)->forget.pending;
     if (pending->entry) {
-        LL_DELETE(pending->entry->waiters, pending);
+        struct tp_entry *entry = pending->entry;
+        LL_DELETE(entry->waiters, pending);
         answer(pending, seat, NULL, NULL);
+        note_left(entry, pending->caller, seat);
     }
     tp_post(seat, &pending->actor, message);
     return TROUPE_OK;

@@ -6,20 +6,72 @@
 
 #include "actors/stage.h"
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/fail.h"
+#include "base/fiber.h"
 #include "base/log.h"
 #include "messages/function_codec.h"
 #include "tensor/tensor.h"
 
+#define SLICE_NS 200000
+
+#ifdef TP_SMALL
+#define LOOK 4
+#else
+#define LOOK 64 /* pieces of work from one look at the clock to the next */
+#endif
+#define LOOK_REHEARSED 8 /* then every look ends a slice, so that small plans have several */
+
+/* -- The work ------------------------------------------------------------------------------ */
+
 static troupe_status make(struct tp_flight *flight, troupe_error *err)
 {
-    if (!flight->plan) TP_TRY(tp_plan_make(&flight->request, NULL, &flight->plan, err));
+    struct tp_pace *pace = &flight->pace;
+    if (!flight->plan) TP_TRY(tp_plan_make(&flight->request, pace, &flight->plan, err));
     size_t size = (flight->n_args + (size_t)1) * sizeof(struct tp_type *);
     TP_OWNED(tp_free_at) const struct tp_type **args = tp_alloc(size);
     if (!args) return tp_fail_memory(err, size);
     for (uint32_t i = 0; i < flight->n_args; i++)
         args[i] = &flight->types[i];
-    return tp_instance_make(flight->plan, flight->devices, args, NULL, &flight->instance, err);
+    return tp_instance_make(flight->plan, flight->devices, args, pace, &flight->instance, err);
+}
+
+static void body(void *arg)
+{
+    struct tp_flight *flight = arg;
+    (void)!make(flight, &flight->error);
+}
+
+static bool unwanted(const struct tp_flight *flight)
+{
+    return atomic_load_explicit(&flight->unwanted, memory_order_relaxed);
+}
+
+static troupe_status look(struct tp_pace *pace, troupe_error *err)
+{
+    struct tp_flight *flight = tp_container_of(pace, struct tp_flight, pace);
+    if (!unwanted(flight) && (!flight->until_ns || tp_clock_ns() >= flight->until_ns))
+        tp_fiber_pause(flight->fiber);
+    if (!unwanted(flight)) return TROUPE_OK;
+    return tp_fail(err, TROUPE_CANCELLED, "nobody waits for it any more");
+}
+
+bool tp_flight_given_up(const struct tp_flight *flight)
+{
+    return flight->error.code == TROUPE_CANCELLED && unwanted(flight);
+}
+
+/* -- Slices -------------------------------------------------------------------------------- */
+
+/* True: the work has ended. */
+static bool run_slice(struct tp_flight *flight, const struct tp_seat *seat)
+{
+    bool rehearsed = seat->stage->rehearsal != NULL;
+    flight->pace.each = rehearsed ? LOOK_REHEARSED : LOOK;
+    flight->until_ns = rehearsed ? 0 : tp_clock_ns() + SLICE_NS;
+    if (!flight->fiber && tp_fiber_new(&flight->fiber, body, flight, &flight->error) < 0)
+        return true;
+    return tp_fiber_resume(flight->fiber);
 }
 
 /* A test: the function of a plan is one that came through the codec. */
@@ -37,16 +89,26 @@ static troupe_status on_build(struct tp_actor *self, struct tp_seat *seat,
 {
     (void)err;
     struct tp_flight *flight = tp_container_of(self, struct tp_flight, actor);
-    struct tp_message *built = *message;
+    struct tp_message *next = *message;
     *message = NULL;
-    flight->error.code = TROUPE_OK;
-    if (TP_UNLIKELY(seat->stage->wire) && !flight->plan) through_codec(flight);
-    (void)!make(flight, &flight->error);
-    tp_message_set(built, TP_BUILT, 0);
-    built->built.flight = flight;
-    tp_post_last(seat, flight->coordinator, &built);
+    if (TP_UNLIKELY(seat->stage->wire) && !flight->plan && !flight->fiber)
+        through_codec(flight);
+    if (!run_slice(flight, seat)) {
+        self->group = atomic_load_explicit(&flight->owner, memory_order_relaxed);
+        tp_message_set(next, TP_BUILD, TP_PLANNING_NS);
+        next->build.flight = flight;
+        seat->gave_way = true;
+        tp_post(seat, self, &next);
+        return TROUPE_OK;
+    }
+    tp_fiber_destroy(&flight->fiber);
+    tp_message_set(next, TP_BUILT, 0);
+    next->built.flight = flight;
+    tp_post_last(seat, flight->coordinator, &next);
     return TROUPE_OK;
 }
+
+/* -- New, destroy -------------------------------------------------------------------------- */
 
 static const struct tp_role role = {
     .name = "job",
@@ -62,6 +124,7 @@ troupe_status tp_flight_new(struct tp_flight **out, struct tp_entry *entry,
     TP_OWNED(tp_flight_destroy) struct tp_flight *flight = tp_alloc(sizeof *flight);
     if (!flight) return tp_fail_memory(err, sizeof *flight);
     tp_actor_init(&flight->actor, &role, NULL);
+    flight->pace.look = look;
     flight->entry = entry;
     flight->n_args = n_args;
     flight->types = tp_alloc_array(n_args + (size_t)1, sizeof *flight->types);

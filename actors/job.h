@@ -2,17 +2,22 @@
  *
  * actors/job.h - the actor that makes one plan or instance: a flight of the coordinator's.
  *
- *   coordinator --BUILD--> job --BUILT--> coordinator
+ *   coordinator --BUILD--> job --BUILD--> itself ... --BUILT--> coordinator
+ *
+ * The work has a stack of its own and pauses after a slice of it, wherever it is; then others come
+ * first. When nobody waits for it any more it ends there.
  */
 #ifndef TP_ACTORS_JOB_H
 #define TP_ACTORS_JOB_H
 
 #include "actors/actor.h"
 #include "actors/plan.h"
+#include "base/pace.h"
 
 #define TP_PLANNING_NS 1000000 /* what planning is taken to cost before it is known */
 
 struct tp_entry;
+struct tp_fiber;
 
 struct tp_flight {
     struct tp_actor actor;
@@ -26,6 +31,13 @@ struct tp_flight {
     struct troupe_plan *plan;     /* given, or made */
     struct tp_instance *instance; /* made, unless error.code */
     troupe_error error;
+    /* Relaxed; the coordinator says so, and the job looks now and then: nobody waits for it, and
+     * the caller that it works for. */
+    atomic_bool unwanted;
+    _Atomic(void *) owner;
+    struct tp_pace pace;
+    struct tp_fiber *fiber;    /* from the first slice to the last */
+    uint64_t until_ns;         /* of this slice; 0: the next look */
     struct tp_message message; /* BUILD, then BUILT */
 };
 
@@ -35,6 +47,8 @@ troupe_status tp_flight_new(struct tp_flight **out, struct tp_entry *entry,
                             const troupe_tensor *const *args, uint32_t n_args,
                             troupe_error *err) TROUPE_MUST_CHECK;
 void tp_flight_destroy(struct tp_flight **flight);
+/* It ended before its time, since nobody waited for it. */
+bool tp_flight_given_up(const struct tp_flight *flight);
 /* It is for arguments of these types. */
 bool tp_flight_fits(const struct tp_flight *flight, const troupe_tensor *const *args);
 

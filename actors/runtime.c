@@ -277,7 +277,7 @@ static bool turn_somewhere(struct troupe_runtime *runtime)
     return false;
 }
 
-/* Planning that nobody waits for any more goes on to its end. */
+/* Planning that nobody waits for any more goes on to its next look. */
 static void await_flights(struct troupe_runtime *runtime)
 {
     atomic_int *flights = tp_coordinator_flights(runtime->coordinator);

@@ -300,6 +300,15 @@ static void share(struct tp_seat *seat, const struct tp_actor *mine, const void 
     }
 }
 
+void tp_stage_alert(struct tp_stage *stage, struct tp_seat *by, void *group)
+{
+    const struct tp_herald *herald = stage->herald;
+    if (!herald || !herald->coming) return; /* workers look by themselves */
+    herald->coming(group);
+    (void)herald->come(group, by);
+    herald->taken(group);
+}
+
 /* What this thread may run: all of `others`, its own group's, nobody's, and what is short. */
 static bool may_run(const struct tp_actor *actor, const void *group, bool others)
 {
@@ -389,17 +398,19 @@ bool tp_stage_turn(struct tp_seat *seat, const void *group, bool others)
 {
     if (TP_UNLIKELY(seat->stage->rehearsal != NULL))
         return tp_rehearsal_step(seat->stage->rehearsal, seat);
-    struct tp_actor *actor = next_here(seat);
-    if (TP_UNLIKELY(actor && !may_run(actor, group, others))) {
+    struct tp_actor *actor = NULL;
+    if (TP_UNLIKELY(seat->gave_way)) actor = take_published(seat, group, others);
+    if (!actor && (actor = next_here(seat)) && TP_UNLIKELY(!may_run(actor, group, others))) {
         publish_for(seat, actor, group);
         return true;
     }
     if (!actor) actor = take_published(seat, group, others);
     if (!actor) return false;
+    seat->gave_way = false;
     if (actor->estimate >= HOT_NS && seat->head && has_others(seat->stage))
         share(seat, actor, group);
     run_turn(seat, actor);
-    if (TP_UNLIKELY(tp_timers_due(seat->stage->timers, seat->tick)))
+    if (TP_UNLIKELY(seat->gave_way || tp_timers_due(seat->stage->timers, seat->tick)))
         tp_timers_run(seat->stage->timers, seat);
     return true;
 }
@@ -467,6 +478,7 @@ void tp_stage_hand_over(struct tp_seat *seat, const void *group)
 void tp_stage_leave(struct tp_seat *seat, const void *group)
 {
     int short_turns = 0;
+    seat->gave_way = false;
     if (seat->stage->rehearsal || TP_FAULT(13)) return;
     for (struct tp_actor *actor; (actor = next_here(seat));) {
         bool run = actor->estimate < SHORT_NS && short_turns++ < LEAVE_MAX;

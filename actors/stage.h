@@ -63,7 +63,8 @@ struct tp_seat {
     bool worker;
     bool
         refused; /* the oldest published work is not for this thread: it does not wait for it */
-    bool counted; /* in stage->active */
+    bool gave_way; /* the last turn: others come first now */
+    bool counted;  /* in stage->active */
     /* Work of its calls was published: it looks once more, although it refused. seq_cst: set
      * before `parked` is looked at. */
     atomic_int called;
@@ -165,6 +166,8 @@ void tp_stage_set_timer(struct tp_stage *stage, struct tp_seat *by, struct tp_ti
 /* Let other threads take an actor that is runnable; one that sleeps is woken unless someone
  * looks for work. by may be NULL. */
 void tp_stage_publish(struct tp_stage *stage, struct tp_seat *by, struct tp_actor *actor);
+/* Without workers: let the owner of a group look at what is published, once. */
+void tp_stage_alert(struct tp_stage *stage, struct tp_seat *by, void *group);
 
 /* A worker's life; stage_threads.c. */
 void *tp_stage_worker(void *seat);

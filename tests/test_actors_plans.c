@@ -85,25 +85,132 @@ START_TEST(calls_that_are_cancelled_while_a_plan_is_made_leave_the_others_theirs
 }
 END_TEST
 
-START_TEST(a_plan_that_nobody_waits_for_any_more_is_still_kept)
+/* y = x + x + ... over three devices: so many graph nodes that planning takes hundreds of slices.
+ */
+#define LONG_ROW 200
+static troupe_function *function_long(void)
+{
+    struct tp_text text = {0};
+    tp_text_add(&text, "function long(x: f32[4]) -> (y)\n  a0 = Add(x, x)\n");
+    for (int i = 1; i < LONG_ROW; i++)
+        tp_text_add(&text, "  a%d = Add(a%d, x) @cpu:%d\n", i, i - 1, i / 10 % 3);
+    tp_text_add(&text, "  y = Relu(a%d)\n", LONG_ROW - 1);
+    troupe_function *f = function_of(text.data, NULL);
+    tp_text_fini(&text);
+    return f;
+}
+
+static void ck_long(struct outcome *outcome)
+{
+    ck_assert_int_eq(outcome->ended, 1);
+    ck_assert_msg(!outcome->error.code, "%s", outcome->error.text);
+    ck_value(outcome->results[0], "f32[4] [201, 402, 603, 804]");
+    outcome_clear(outcome);
+}
+
+static bool flies(const struct rehearsal *r)
+{
+    return atomic_load(tp_coordinator_flights(r->runtime->coordinator)) > 0;
+}
+
+static uint64_t call_long(struct rehearsal *r, const troupe_function *f,
+                          struct outcome *outcome)
+{
+    troupe_tensor *x = value_of("f32[4] [1, 2, 3, 4]");
+    uint64_t call =
+        outcome_call(r->runtime, f, (const troupe_tensor *const[]){x}, NULL, outcome);
+    troupe_tensor_release(&x);
+    return call;
+}
+
+START_TEST(a_plan_that_nobody_waits_for_any_more_is_given_up)
 {
     struct rehearsal r = rehearsal_open((uint64_t)_i, LIST);
-    troupe_function *f = function_over(3);
+    troupe_function *f = function_long();
     struct outcome outcome = {0};
-    uint64_t call = call_over(&r, f, 1, NULL, &outcome);
-    while (!atomic_load(tp_coordinator_flights(r.runtime->coordinator)))
+    uint32_t steps = 0;
+    uint64_t call = call_long(&r, f, &outcome);
+    while (!flies(&r))
         ck_assert(rehearsal_step(&r));
+    rehearsal_steps(&r, rehearsal_below(&r, 100)); /* slices of it */
     troupe_cancel(r.runtime, call);
+    for (; flies(&r); steps++)
+        ck_assert(rehearsal_step(&r));
+    /* The cancel and what follows from it compete with slices for each step. */
+    ck_assert_uint_lt(steps, 100);
     rehearsal_play(&r);
     ck_assert_int_eq(outcome.ended, 1);
+    ck_assert_int_eq(outcome.error.code, TROUPE_CANCELLED);
     outcome_clear(&outcome);
-    ck_assert_uint_eq(figures(&r).planned, 1);
-    call_over(&r, f, 2, NULL, &outcome);
+    ck_assert_uint_eq(figures(&r).planned, 0);
+    call_long(&r, f, &outcome);
     rehearsal_play(&r);
-    ck_rows_of(&outcome, 2);
+    ck_long(&outcome);
     ck_assert_uint_eq(figures(&r).planned, 1);
     troupe_function_release(&f);
     rehearsal_close(&r);
+}
+END_TEST
+
+START_TEST(who_asks_for_a_plan_that_is_being_given_up_gets_one)
+{
+    struct rehearsal r = rehearsal_open((uint64_t)_i, LIST);
+    troupe_function *f = function_long();
+    struct outcome outcomes[2] = {{0}};
+    uint64_t call = call_long(&r, f, &outcomes[0]);
+    rehearsal_steps(&r, rehearsal_below(&r, 60));
+    troupe_cancel(r.runtime, call);
+    rehearsal_steps(&r, rehearsal_below(&r, 10));
+    call_long(&r, f, &outcomes[1]);
+    rehearsal_play(&r);
+    ck_long(&outcomes[1]);
+    ck_assert_int_eq(outcomes[0].ended, 1);
+    ck_assert_int_eq(outcomes[0].error.code, TROUPE_CANCELLED);
+    ck_assert_uint_eq(figures(&r).planned, 1);
+    troupe_function_release(&f);
+    rehearsal_close(&r);
+}
+END_TEST
+
+/* The seed chooses between a slice of the plan and any message of the others. */
+START_TEST(other_calls_go_on_while_a_plan_is_made)
+{
+    struct rehearsal r = rehearsal_open((uint64_t)_i, LIST);
+    troupe_function *f = function_long(), *small = function_over(3);
+    struct outcome first = {0}, outcome = {0};
+    call_over(&r, small, 1, NULL, &first);
+    rehearsal_play(&r);
+    ck_rows_of(&first, 1);
+    call_long(&r, f, &outcome);
+    while (!flies(&r))
+        ck_assert(rehearsal_step(&r));
+    for (int i = 0; i < 3; i++) {
+        struct outcome other = {0};
+        call_over(&r, small, (float)i, NULL, &other);
+        while (!other.ended && rehearsal_step(&r))
+            tp_caller_take(r.runtime->main);
+        ck_rows_of(&other, (float)i);
+    }
+    ck_assert(flies(&r));
+    rehearsal_play(&r);
+    ck_long(&outcome);
+    troupe_function_release(&f);
+    troupe_function_release(&small);
+    rehearsal_close(&r);
+}
+END_TEST
+
+START_TEST(a_runtime_may_be_closed_while_a_plan_is_made)
+{
+    struct rehearsal r = rehearsal_open((uint64_t)_i, LIST);
+    troupe_function *f = function_long();
+    struct outcome outcome = {0};
+    call_long(&r, f, &outcome);
+    rehearsal_steps(&r, rehearsal_below(&r, 100));
+    troupe_function_release(&f);
+    rehearsal_close(&r);
+    ck_assert_int_eq(outcome.ended, 1);
+    ck_assert_int_eq(outcome.error.code, TROUPE_CANCELLED);
 }
 END_TEST
 
@@ -446,7 +553,10 @@ static Suite *suite(void)
     tcase_add_seeds(plans, a_hundred_calls_that_ask_for_one_plan_at_once_build_it_once);
     tcase_add_seeds(plans,
                     calls_that_are_cancelled_while_a_plan_is_made_leave_the_others_theirs);
-    tcase_add_seeds(plans, a_plan_that_nobody_waits_for_any_more_is_still_kept);
+    tcase_add_seeds(plans, a_plan_that_nobody_waits_for_any_more_is_given_up);
+    tcase_add_seeds(plans, who_asks_for_a_plan_that_is_being_given_up_gets_one);
+    tcase_add_seeds(plans, other_calls_go_on_while_a_plan_is_made);
+    tcase_add_seeds(plans, a_runtime_may_be_closed_while_a_plan_is_made);
     tcase_add_seeds(plans, a_plan_that_fails_is_answered_to_every_waiter_once_and_not_kept);
     tcase_add_seeds(plans,
                     calls_of_several_shapes_share_a_plan_and_each_shape_has_its_instance);

@@ -346,6 +346,20 @@ if command -v timeout >/dev/null; then
     title='Ctrl-C cancels a call that runs'
     if interrupted run heavy.troupe -i x=random:1; then pass; else fail "$title" 'status or sentence'; fi
     t 'a deadline that passes is a failure' 1 '' 'deadline' run heavy.troupe -i x=random:1 --deadline 0.05
+    # Each function calls the one before it twice: what is small here takes seconds to plan.
+    {
+        printf 'function f0(x: f32[4]) -> (y: f32[4])\n    y = Relu(x)\n'
+        for i in $(seq 1 60); do
+            printf 'function f%d(x: f32[4]) -> (y: f32[4])\n' "$i"
+            printf '    z = f%d(x)\n    y = f%d(z)\n' $((i - 1)) $((i - 1))
+        done
+    } >double.troupe
+    t 'a deadline ends planning' 1 '' "function 'f19': the deadline passed first" \
+        run double.troupe --call f19 -i x=zeros --deadline 0.1
+    title='Ctrl-C ends planning'
+    if interrupted run double.troupe --call f19 -i x=zeros; then pass; else fail "$title" 'status or sentence'; fi
+    t 'what becomes too large is refused' 1 '' '1729382256910270462 graph nodes with all that it calls' \
+        run double.troupe --call f59 -i x=zeros
 fi
 if command -v script >/dev/null; then
     title='work of more than a second shows its progress on a terminal, and wipes it'

@@ -153,7 +153,7 @@ TROUPE_EXPORT troupe_status troupe_call(troupe_runtime *runtime,
                                         troupe_done_fn *done, void *arg, uint64_t *out_call,
                                         troupe_error *err) TROUPE_MUST_CHECK;
 /* Ask for an early end, from any thread. `done` still runs, with TROUPE_CANCELLED unless the
- * call ends otherwise first. A call that is not there (any more) is nothing to do. Its children
+ * call ends otherwise first. Planning that no call waits for any more is given up. A call that is not there (any more) is nothing to do. Its children
  * are cancelled too. */
 TROUPE_EXPORT void troupe_cancel(troupe_runtime *runtime, uint64_t call);
 /* Readable while a callback is due, or work that only this caller's thread can do: for poll,
@@ -163,7 +163,8 @@ TROUPE_EXPORT void troupe_cancel(troupe_runtime *runtime, uint64_t call);
  * asked for; -1: the process has no descriptor left. */
 TROUPE_EXPORT int troupe_fd(const troupe_runtime *runtime);
 /* Run the callbacks that are due. Without workers also runs the work that there is, until
- * nothing is left to do. Never waits. TROUPE_PENDING: no callback was due. */
+ * nothing is left to do, or 0.2 ms of planning are done: then the fd stays readable. Never
+ * waits. TROUPE_PENDING: no callback was due. */
 TROUPE_EXPORT troupe_status troupe_dispatch(troupe_runtime *runtime);
 /* Dispatch, and work, until `call` has ended (0: until one callback has run). TROUPE_PENDING
  * when it has not after timeout_ms (-1: never). NOT_FOUND: a number that was never given out.
