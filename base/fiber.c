@@ -61,20 +61,6 @@ struct tp_fiber {
     bool begun, ended;
 };
 
-static void before_change(struct side *from, const struct side *to, bool for_ever)
-{
-    (void)from;
-    (void)to;
-    (void)for_ever;
-#ifdef WITH_ASAN
-    __sanitizer_start_switch_fiber(for_ever ? NULL : &from->fake, to->bottom, to->size);
-#endif
-#ifdef WITH_TSAN
-    from->thread = __tsan_get_current_fiber();
-    __tsan_switch_to_fiber(to->thread, 0);
-#endif
-}
-
 /* On the stack of `here`, which was left for the stack of `from`. */
 static void after_change(struct side *here, struct side *from)
 {
@@ -85,9 +71,11 @@ static void after_change(struct side *here, struct side *from)
 #endif
 }
 
-/* Signals stay blocked as they are on this thread. */
+/* Signals stay blocked as they are on this thread. Nothing is called between telling the thread
+ * sanitizer and the change itself: it keeps a stack of calls for each side. */
 static void change(struct side *from, struct side *to, bool for_ever)
 {
+    (void)for_ever;
     from->gone = false;
     getcontext(&from->context);
     if (from->gone) {
@@ -96,7 +84,13 @@ static void change(struct side *from, struct side *to, bool for_ever)
     }
     from->gone = true;
     to->context.uc_sigmask = from->context.uc_sigmask;
-    before_change(from, to, for_ever);
+#ifdef WITH_ASAN
+    __sanitizer_start_switch_fiber(for_ever ? NULL : &from->fake, to->bottom, to->size);
+#endif
+#ifdef WITH_TSAN
+    from->thread = __tsan_get_current_fiber();
+    __tsan_switch_to_fiber(to->thread, 0);
+#endif
     setcontext(&to->context);
     tp_assert(!"a context was set");
 }
