@@ -55,14 +55,35 @@ const struct tp_op tp_op_Assert = {
 /* --- Print -------------------------------------------------------------------------- */
 #define SHOWN 64 /* elements of a dimension's middle are left out above so many in all */
 
+static troupe_status take_texts(const struct tp_view *x, troupe_tensor **out, troupe_error *err)
+{
+    TP_OWNED(tp_strings_fini) struct tp_strings strings = {0};
+    const struct tp_string *from = x->data;
+    const size_t n = tp_view_count(x);
+    TP_TRY(tp_strings_init(&strings, n, err));
+    for (size_t i = 0; i < n; i++) {
+        tp_text_add_bytes(&strings.bytes, (const char *)from + from[i].at, from[i].size);
+        TP_TRY(tp_strings_end(&strings, err));
+    }
+    return tp_strings_take(&strings, &x->type->shape, out, err);
+}
+
+/* The value as a tensor, for as long as the launch. */
+static troupe_status take(const struct tp_view *x, troupe_tensor **out, troupe_error *err)
+{
+    const struct tp_shape *shape = &x->type->shape;
+    if (x->type->dtype == TROUPE_STRING) return take_texts(x, out, err);
+    return troupe_tensor_take(out, x->type->dtype, shape->rank, shape->dims, x->data, NULL,
+                              NULL, err);
+}
+
 static troupe_status print(const struct tp_launch *launch, troupe_error *err)
 {
     const struct tp_view *x = tp_in(launch, 0);
     const char *message = tp_attr_text(launch->attrs, launch->n_attrs, "message", launch->node);
     TP_OWNED(troupe_tensor_release) troupe_tensor *shown = NULL;
     char text[2048];
-    TP_TRY(troupe_tensor_take(&shown, x->type->dtype, x->type->shape.rank, x->type->shape.dims,
-                              x->data, NULL, NULL, err));
+    TP_TRY(take(x, &shown, err));
     (void)troupe_tensor_show(shown, SHOWN, text, sizeof(text));
     tp_log(INFO, "print", "%s: %s", message, text);
     return TROUPE_OK;
@@ -74,11 +95,12 @@ static troupe_status run_print(const struct tp_launch *launch, troupe_error *err
     return tp_out(launch, 0) ? tp_kernel_copy(launch, err) : TROUPE_OK;
 }
 
-static const struct tp_port print_inputs[] = {{"x", TP_FIXED, 1, 0}, TP_LAST};
-static const struct tp_port print_results[] = {{"y", TP_FIXED, 1, 0}, TP_LAST};
+static const struct tp_port print_inputs[] = {{"x", TP_ANY, 1, 0}, TP_LAST};
+static const struct tp_port print_results[] = {{"y", TP_ANY, 1, 0}, TP_LAST};
 static const struct tp_sample print_samples[] = {
     TP_WORKS("f32[2]=[1,2]", "message=\"x\"", "f32[2] [1, 2]"),
     TP_WORKS("f32[0,2]", NULL, NULL),
+    TP_WORKS("string[2]=[\"a\",\"\"]", NULL, "string[2] [\"a\", \"\"]"),
     {0},
 };
 const struct tp_op tp_op_Print = {

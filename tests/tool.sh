@@ -195,6 +195,23 @@ t 'run --json has all elements' 0 '"name": "y", "dtype": "f32", "shape": \[1\], 
 t 'run --json names the files' 0 '"file": "made/y.npy"' '' \
     run blend.troupe -i x=zeros -i w=zeros --json -o made
 
+# What NumPy lacks is in its files as bytes, and comes back by the argument's type.
+cat >stored.troupe <<'END'
+function f(x: f8e4m3fn[2], z: c64[1]) -> (y, w, v)
+    k = f8e4m3fn[2] [0.001953125, -448]
+    y = Identity(x)
+    w = Identity(z)
+    v = Identity(k)
+END
+t 'stored types are made up and written' 0 '' '' run stored.troupe -i x=random:1 -i z=random:1 -o stored
+t 'bytes of a file are the floats of the argument' 0 'y = f8e4m3fn\[2\]' '' \
+    run stored.troupe -i x=stored/y.npy -i z=stored/w.npy
+t 'JSON has the numbers as they are' 0 '"data": \[0\.001953125, -448\.0\]' '' \
+    run stored.troupe -i x=zeros -i z=zeros --json
+t 'a complex number is a pair in JSON' 0 '"data": \[\[0\.0, 0\.0\]\]' '' \
+    run stored.troupe -i x=zeros -i z=zeros --json
+t 'other bytes are refused' 1 '' 'is f8e4m3fn\[2\], but the file has' \
+    run stored.troupe -i x=stored/w.npy -i z=zeros
 t 'JSON has the number of its format' 0 '^\{"format": 1, ' '' run blend.troupe -i x=zeros -i w=zeros --json
 t 'and so has a plan as JSON' 0 '^ *"format": 1,|^\{"format": 1,' '' show blend.troupe --json
 

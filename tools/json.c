@@ -80,16 +80,55 @@ static json_t *string_element(const troupe_tensor *tensor, size_t i)
     return text ? tp_json_name(text, size) : NULL;
 }
 
-/* A float of a byte: what the library prints of it, which is short. */
+/* Bits of the fraction of a float of a byte or less, and the exponent that stands for 1. */
+static int fraction_of(troupe_dtype dtype, int *one)
+{
+    switch (dtype) {
+    case TROUPE_F8E4M3FN:
+        *one = 7;
+        return 3;
+    case TROUPE_F8E4M3FNUZ:
+        *one = 8;
+        return 3;
+    case TROUPE_F8E5M2:
+        *one = 15;
+        return 2;
+    case TROUPE_F8E5M2FNUZ:
+        *one = 16;
+        return 2;
+    case TROUPE_F4E2M1:
+        *one = 1;
+        return 1;
+    default: /* f8e8m0 */
+        *one = 127;
+        return 0;
+    }
+}
+
+/* What such bits are, as a number by their definition. */
+static double small_value(troupe_dtype dtype, unsigned bits)
+{
+    int one;
+    const int fraction = fraction_of(dtype, &one);
+    const unsigned sign = dtype == TROUPE_F8E8M0 ? 0 : dtype == TROUPE_F4E2M1 ? 0x08 : 0x80;
+    const int exponent = (int)((bits & ~sign) >> fraction);
+    const double rest = bits & ((1u << fraction) - 1), whole = ldexp(1, fraction);
+    const bool normal = exponent > 0 || dtype == TROUPE_F8E8M0;
+    const double value = normal ? ldexp(whole + rest, exponent - one - fraction)
+                                : ldexp(rest, 1 - one - fraction);
+    return bits & sign ? -value : value;
+}
+
+/* The library tells infinities and NaN. */
 static json_t *small(troupe_dtype dtype, const uint8_t *bits)
 {
     troupe_tensor *one = NULL;
     char text[64] = "";
-    uint8_t copy = *bits;
-    if (troupe_tensor_new(&one, dtype, 0, NULL, &copy, NULL) < 0) return NULL;
+    if (troupe_tensor_new(&one, dtype, 0, NULL, bits, NULL) < 0) return NULL;
     troupe_tensor_show(one, 0, text, sizeof(text));
     troupe_tensor_release(&one);
-    return real(strtod(strchr(text, ' ') + 1, NULL));
+    const double shown = strtod(strchr(text, ' ') + 1, NULL);
+    return real(isfinite(shown) ? small_value(dtype, *bits) : shown);
 }
 
 /* [real, imaginary] */
