@@ -3,8 +3,8 @@
  * import/native.c - files of our own in binary form.
  *
  * The frames are read, not mapped: a mapped file that becomes shorter ends the process, and one
- * that is written over changes tensors that are immutable. Each goes to memory of its own, where
- * it stays as a tensor's elements. What is not in the file is not allocated for.
+ * that is written over changes tensors that are immutable. They stay where they were read to, as
+ * the elements of tensors that share one buffer. What is not in the file is not allocated for.
  */
 #include "import/native.h"
 
@@ -215,33 +215,39 @@ static troupe_status check_sum(const uint8_t *head, const struct head *h, const 
     return tp_hash_check("its checksum", h->checksum, found, err);
 }
 
-static troupe_status read_frame(int file, uint64_t at, uint64_t size, struct tp_wire *wire,
+/* The frames as parts of `all`, whose first byte is byte `from` of the file. */
+static troupe_status add_frames(const struct head *h, const uint8_t *table,
+                                struct tp_buffer *all, uint64_t from, struct tp_wire *wire,
                                 troupe_error *err)
 {
-    struct tp_buffer *buffer = NULL;
-    TP_TRY(tp_buffer_new(&buffer, (size_t)size, err));
-    void *data = buffer->data;
-    tp_alloc_expect(data, (size_t)size);
-    TP_TRY(tp_wire_add(wire, &buffer, data, (size_t)size, err));
-    return read_at(file, at, data, (size_t)size, err);
-}
-
-static troupe_status read_frames(int file, const struct head *h, const uint8_t *table,
-                                 struct tp_wire *wire, troupe_error *err)
-{
-    uint64_t at = HEAD_SIZE + h->frames * FRAME_SIZE + h->form_size;
+    uint64_t at = from;
     for (uint64_t i = 0; i < h->frames; i++) {
         const uint64_t size = get_number(table + i * FRAME_SIZE, FRAME_SIZE);
         if (gap(at) > h->file_size - at || size > h->file_size - at - gap(at))
             return tp_fail(err, TROUPE_CORRUPT, "frame %llu of %llu bytes is not whole",
                            (unsigned long long)i, (unsigned long long)size);
         at += gap(at);
-        TP_TRY(read_frame(file, at, size, wire, err));
+        struct tp_buffer *buffer = tp_buffer_retain(all);
+        TP_TRY(tp_wire_add(wire, &buffer, (char *)all->data + (at - from), (size_t)size, err));
         at += size;
     }
     if (at == h->file_size) return TROUPE_OK;
     return tp_fail(err, TROUPE_CORRUPT, "byte %llu: something follows the last frame",
                    (unsigned long long)at);
+}
+
+/* All at once, into memory that their tensors share. */
+static troupe_status read_frames(int file, const struct head *h, const uint8_t *table,
+                                 struct tp_wire *wire, troupe_error *err)
+{
+    TP_OWNED(tp_buffer_release) struct tp_buffer *all = NULL;
+    uint64_t from = HEAD_SIZE + h->frames * FRAME_SIZE + h->form_size;
+    if (h->frames && gap(from) <= h->file_size - from) from += gap(from);
+    const size_t size = (size_t)(h->file_size - from);
+    TP_TRY(tp_buffer_new(&all, size, err));
+    tp_alloc_expect(all->data, size);
+    TP_TRY(read_at(file, from, all->data, size, err));
+    return add_frames(h, table, all, from, wire, err);
 }
 
 /* The sizes of the frames, and the form. */
