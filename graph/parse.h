@@ -27,8 +27,8 @@ struct tp_said_attr {
 
 /* A value that is written out or in a file. */
 struct tp_said_tensor {
-    troupe_tensor *tensor; /* NULL: it is in the file */
-    struct tp_said type, file;
+    troupe_tensor *tensor;               /* NULL: it is in the file */
+    struct tp_said type, file, checksum; /* of the tensor in the file; absent: none is said */
 };
 
 struct tp_said_arg {

@@ -107,12 +107,21 @@ static troupe_status parse_node(struct tp_parser *p, struct tp_statement *out,
     return parse_clauses(p, out, err);
 }
 
-static troupe_status parse_file(struct tp_parser *p, struct tp_said *out, troupe_error *err)
+/* Behind a word: what it says in quotes. */
+static troupe_status parse_quoted(struct tp_parser *p, const char *what, struct tp_said *out,
+                                  troupe_error *err)
 {
-    TP_TRY(tp_lex_next(&p->lex, err)); /* over the word file */
-    if (p->lex.token.kind != TP_TOKEN_QUOTED)
-        return tp_lex_expected(&p->lex, "a path in quotes", err);
-    return tp_parse_name(p, "a path", out, err);
+    TP_TRY(tp_lex_next(&p->lex, err));
+    if (p->lex.token.kind != TP_TOKEN_QUOTED) return tp_lex_expected(&p->lex, what, err);
+    return tp_parse_name(p, what, out, err);
+}
+
+static troupe_status parse_file(struct tp_parser *p, struct tp_said_tensor *out,
+                                troupe_error *err)
+{
+    TP_TRY(parse_quoted(p, "a path in quotes", &out->file, err));
+    if (!tp_lex_is_word(&p->lex, "xxh3")) return TROUPE_OK; /* no checksum */
+    return parse_quoted(p, "a checksum in quotes", &out->checksum, err);
 }
 
 /* A value whose type begins with the token `from`. */
@@ -132,7 +141,7 @@ static troupe_status parse_constant(struct tp_parser *p, const struct tp_token *
     out->op = (struct tp_said){0};
     TP_TRY(tp_lex_resume(&p->lex, from, from->at, err));
     TP_TRY(tp_parse_type(p, &out->constant.type, err));
-    if (tp_lex_is_word(&p->lex, "file")) return parse_file(p, &out->constant.file, err);
+    if (tp_lex_is_word(&p->lex, "file")) return parse_file(p, &out->constant, err);
     if (p->lex.token.kind == TP_TOKEN_NEWLINE || p->lex.token.kind == TP_TOKEN_END)
         return tp_lex_expected(&p->lex, "elements", err);
     return tp_parse_tensor(p, from, &out->constant.tensor, err);

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "graph/hash.h"
 #include "graph/reader.h"
 
 /* A type of the text, so that what is wrong with it is told at its byte. */
@@ -63,14 +64,26 @@ static troupe_status set_result(struct tp_reader *r, troupe_builder *b,
     return status;
 }
 
+static troupe_status check_sum(const struct tp_said_tensor *said, const troupe_tensor *tensor,
+                               troupe_error *err)
+{
+    uint64_t hash[2];
+    if (!said->checksum.text) return TROUPE_OK; /* it has none */
+    TP_TRY(tp_hash_tensor(tensor, hash, err));
+    const struct tp_hash_text found = tp_hash_text(hash);
+    if (strcmp(said->checksum.text, found.text) == 0) return TROUPE_OK;
+    return tp_fail(err, TROUPE_CORRUPT, "the checksum of '%.80s': %.40s was expected, it is %s",
+                   said->file.text, said->checksum.text, found.text);
+}
+
 static troupe_status read_file(struct tp_reader *r, troupe_builder *b,
                                const struct tp_said_tensor *said, troupe_tensor **out,
                                troupe_error *err)
 {
     struct tp_type type;
     TP_TRY(read_type(r, b, &said->type, &type, err));
-    const troupe_status status =
-        tp_read_constant(r->parsed.source, said->file.text, &type, out, err);
+    troupe_status status = tp_read_constant(r->parsed.source, said->file.text, &type, out, err);
+    if (status >= 0) status = check_sum(said, *out, err);
     if (status < 0) tp_reader_blame(r, said->file.place, err);
     return status;
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "graph/hash.h"
 #include "graph/word.h"
 #include "tensor/number.h"
 #include "tensor/tensor.h"
@@ -191,8 +192,9 @@ static void show_node(const struct tp_function *f, uint32_t i, struct tp_text *o
     tp_text_add(out, "\n");
 }
 
+/* `checked`: with the checksum of what is in the file. */
 static void show_constant(const struct tp_function *f, const struct tp_value *value,
-                          const char *file, struct tp_text *out)
+                          const char *file, bool checked, struct tp_text *out)
 {
     tp_text_add(out, "    ");
     tp_word_show(value->name, out);
@@ -201,6 +203,7 @@ static void show_constant(const struct tp_function *f, const struct tp_value *va
         show_type(f, &value->type, out);
         tp_text_add(out, " file ");
         tp_word_quote(file, strlen(file), out);
+        if (checked) tp_text_add(out, " xxh3 \"%s\"", tp_hash_text(value->content).text);
     } else {
         show_tensor(value->constant, out);
     }
@@ -219,7 +222,7 @@ static void show_constants(const struct tp_function *f, const char *const *files
 {
     for (; *at < end; (*at)++) {
         if (f->values[*at].node == TP_NO_NODE)
-            show_constant(f, &f->values[*at], file_of(f, files, *at), out);
+            show_constant(f, &f->values[*at], file_of(f, files, *at), files != NULL, out);
     }
 }
 

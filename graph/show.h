@@ -10,8 +10,8 @@
 
 /* Append one body in the text form. Reading it gives an equal body. */
 void tp_show_text(const struct tp_function *function, struct tp_text *out);
-/* As above, but constants, by the numbers of their values, are in these files; NULL: written
- * out. */
+/* As above, but constants, by the numbers of their values, are in these files, whose checksums
+ * are said; NULL: written out. */
 void tp_show_text_with(const struct tp_function *function, const char *const *files,
                        struct tp_text *out);
 /* The JSON form, made with jansson: {"functions":[...]}; see doc/text-form.md. */

@@ -435,6 +435,50 @@ START_TEST(a_text_has_its_large_constants_in_a_folder_beside_it)
 }
 END_TEST
 
+START_TEST(a_changed_constant_beside_a_text_is_refused_with_both_checksums)
+{
+    troupe_error err;
+    const struct path path = saved(TROUPE_FILE_TEXT);
+    struct bytes file = read_bytes(path.text);
+    file.data[file.size] = 0;
+    const char *name = strstr(file.data, "x.troupe.d/");
+    ck_assert_ptr_nonnull(name);
+    const char *sum = strstr(file.data, " xxh3 \"");
+    ck_assert_ptr_nonnull(sum);
+    ck_assert_mem_eq(sum + 7, name + 11, 32); /* the file is named by it */
+    char beside[80];
+    snprintf(beside, sizeof beside, "%.47s", name);
+    const struct path constant = in_folder(beside);
+    struct bytes array = read_bytes(constant.text);
+    poke(constant.text, array.size - 1, 0);
+    ck_fails(load_bad(path.text, &err), CORRUPT, "x.troupe:4:23: the checksum of 'x.troupe.d/");
+    ck_assert_ptr_nonnull(strstr(err.text, " was expected, it is "));
+    free(array.data);
+    free(file.data);
+}
+END_TEST
+
+static const struct {
+    const char *clause, *word;
+} clauses[] = {
+    {"xxh3", ":2:25: a checksum in quotes expected"},
+    {"xxh3 4", ":2:26: a checksum in quotes expected"},
+    {"xxh3 \"\"", ":2:26: "},
+    {"xxh3 \"0\" \"1\"", ":2:30: "},
+};
+
+START_TEST(a_malformed_checksum_of_a_constant_is_told_with_its_place)
+{
+    char text[100];
+    troupe_error err;
+    TP_OWNED(troupe_library_destroy) troupe_library *library = NULL;
+    snprintf(text, sizeof text, "function f()\n w = i8[2] file \"w\" %s", clauses[_i].clause);
+    ck_ok(troupe_library_new(&library, &err));
+    ck_fails(troupe_library_read(library, "t", text, strlen(text), &err), INVALID,
+             clauses[_i].word);
+}
+END_TEST
+
 /* -- Failures ------------------------------------------------------------------------------ */
 
 START_TEST(a_failure_to_save_leaves_what_was_there)
@@ -557,6 +601,9 @@ static Suite *suite(void)
     tcase_add_loop_test(t, a_text_may_have_a_version_and_a_checksum, 0, TP_COUNT(stamped));
     tcase_add_test(t, a_changed_text_is_refused_until_its_checksum_is_taken_out);
     tcase_add_test(t, a_text_has_its_large_constants_in_a_folder_beside_it);
+    tcase_add_test(t, a_changed_constant_beside_a_text_is_refused_with_both_checksums);
+    tcase_add_loop_test(t, a_malformed_checksum_of_a_constant_is_told_with_its_place, 0,
+                        TP_COUNT(clauses));
     tcase_add_loop_test(t, a_failure_to_save_leaves_what_was_there, 0, n);
     tcase_add_test(t, a_form_that_there_is_not_is_invalid);
     tcase_add_test(t, as_a_text_nothing_but_main_is_the_main_function_beside_one_of_that_name);
