@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "tests/graphs.h"
 
@@ -344,6 +345,69 @@ START_TEST(a_wrong_checksum_is_told_with_both)
 }
 END_TEST
 
+/* Numbers that lie, under a checksum that is right where that can be. */
+static const struct {
+    size_t at;
+    uint64_t number;
+    const char *word;
+} lies[] = {
+    {16, 0, "bytes, not 0 as its header says"},
+    {16, UINT64_MAX, "not 18446744073709551615 as its header says"},
+    {24, UINT64_MAX, "byte 24: 18446744073709551615 bytes of functions"},
+    {24, 0, "something follows the last frame"},
+    {32, UINT64_MAX, "18446744073709551615 frames in "},
+    {32, UINT64_C(1) << 61, "2305843009213693952 frames in "},
+    {32, 0, "something follows the last frame"},
+    {64, UINT64_MAX, "frame 0 of 18446744073709551615 bytes is not whole"},
+    {64, UINT64_MAX - 63, "frame 0 of 18446744073709551552 bytes is not whole"},
+    {64, 1201, "frame 0 of 1201 bytes is not whole"},
+    {64, 1199, "something follows the last frame"},
+};
+
+static uint64_t number_at(const char *at)
+{
+    uint64_t number = 0;
+    for (int i = 8; i-- > 0;)
+        number = number << 8 | (uint8_t)at[i];
+    return number;
+}
+
+static void put_number(char *at, uint64_t number)
+{
+    for (int i = 0; i < 8; i++)
+        at[i] = (char)(number >> 8 * i);
+}
+
+static void stamp(struct bytes *file)
+{
+    const uint64_t form = number_at(file->data + 24), frames = number_at(file->data + 32);
+    if (frames > file->size / 8 || form > file->size - 64 - 8 * frames) return; /* nobody can */
+    char all[4096];
+    const size_t rest = (size_t)(8 * frames + form);
+    ck_assert_uint_lt(rest, sizeof all - 48);
+    memcpy(all, file->data, 48);
+    memcpy(all + 48, file->data + 64, rest);
+    const XXH128_hash_t hash = XXH3_128bits(all, 48 + rest);
+    put_number(file->data + 48, hash.high64);
+    put_number(file->data + 56, hash.low64);
+}
+
+START_TEST(a_size_that_lies_is_refused_though_the_checksum_is_right)
+{
+    troupe_error err;
+    const struct path path = saved(TROUPE_FILE_BINARY);
+    struct bytes file = read_bytes(path.text);
+    stamp(&file); /* as it was */
+    write_bytes(path.text, file.data, file.size);
+    ck_ok(load_bad(path.text, &err));
+    put_number(file.data + lies[_i].at, lies[_i].number);
+    stamp(&file);
+    write_bytes(path.text, file.data, file.size);
+    ck_fails(load_bad(path.text, &err), CORRUPT, lies[_i].word);
+    free(file.data);
+}
+END_TEST
+
 START_TEST(another_version_of_a_file_is_unsupported_and_named)
 {
     troupe_error err;
@@ -596,6 +660,8 @@ static Suite *suite(void)
     tcase_add_loop_test(t, every_flipped_bit_of_a_file_is_refused_or_lies_between_its_parts, 0,
                         8);
     tcase_add_test(t, a_wrong_checksum_is_told_with_both);
+    tcase_add_loop_test(t, a_size_that_lies_is_refused_though_the_checksum_is_right, 0,
+                        TP_COUNT(lies));
     tcase_add_test(t, another_version_of_a_file_is_unsupported_and_named);
     tcase_add_test(t, a_file_that_was_transferred_as_a_text_is_recognised);
     tcase_add_loop_test(t, a_text_may_have_a_version_and_a_checksum, 0, TP_COUNT(stamped));
