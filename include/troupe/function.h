@@ -199,7 +199,7 @@ TROUPE_EXPORT troupe_status troupe_library_load(troupe_library *library, const c
 /* How functions lie in a file. */
 typedef enum troupe_file_form {
     TROUPE_FILE_BINARY = 0, /* one file; exact, and fast to load: doc/function-form.md */
-    TROUPE_FILE_TEXT = 1    /* the text form; constants of more than 256 elements lie beside it, in
+    TROUPE_FILE_TEXT = 1 /* the text form; constants of more than 256 elements lie beside it, in
                              * the folder PATH.d, and payloads of NaNs are lost */
 } troupe_file_form;
 
