@@ -124,11 +124,10 @@ static bool charge(struct tp_pool *pool, size_t size)
 static const struct tp_pool *next_most(const struct tp_pool *pool, const struct tp_pool *last,
                                        size_t below, size_t *held)
 {
-    const struct tp_pool *most = NULL, *account;
+    const struct tp_pool *most = NULL;
     bool behind = !last;
     *held = 0;
-    DL_FOREACH(pool->accounts, account)
-    {
+    for (const struct tp_pool *account = pool->accounts; account; account = account->next) {
         const size_t used = atomic_load_explicit(&account->used, memory_order_relaxed);
         if ((used < below || (behind && used == below)) && used > *held) {
             most = account;
