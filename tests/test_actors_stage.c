@@ -368,7 +368,7 @@ static void post_here(struct tp_seat *seat, struct counter *crowd, uint64_t rand
 START_TEST(an_offer_looks_at_each_actor_once_and_loses_none)
 {
     troupe_error err;
-    struct counter crowd[CROWD] = {0};
+    struct counter crowd[CROWD] = {{.seen = 0}};
     struct tp_stage *stage = stage_of(0);
     struct tp_seat *seat;
     int group, others;

@@ -56,7 +56,7 @@ static void make_parts(struct hand *h)
     for (uint32_t i = 0; i < h->n; i++) {
         struct part *part = &h->parts[i];
         size_t size = tp_frame_size(h->instance->programs[i]);
-        *part = (struct part){.io = {take_value, &h->stop}, .hand = h};
+        *part = (struct part){.io = {.send = take_value, .stop = &h->stop}, .hand = h};
         part->memory = tp_alloc_aligned(64, size + 1);
         memset(part->memory, 0, size);
         ck_ok(tp_frame_init(&part->frame, h->instance->programs[i], part->memory, &err));
