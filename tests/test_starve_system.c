@@ -55,6 +55,16 @@ void *__wrap_mmap(void *at, size_t size, int protection, int flags, int file, of
     return MAP_FAILED;
 }
 
+/* What the same call is where files are larger than a long tells. */
+void *__real_mmap64(void *at, size_t size, int protection, int flags, int file, off_t offset);
+void *__wrap_mmap64(void *at, size_t size, int protection, int flags, int file, off_t offset);
+void *__wrap_mmap64(void *at, size_t size, int protection, int flags, int file, off_t offset)
+{
+    if (!refuses(PAGE)) return __real_mmap64(at, size, protection, flags, file, offset);
+    errno = ENOMEM;
+    return MAP_FAILED;
+}
+
 int __real_pthread_key_create(pthread_key_t *key, void (*at_end)(void *));
 int __wrap_pthread_key_create(pthread_key_t *key, void (*at_end)(void *));
 int __wrap_pthread_key_create(pthread_key_t *key, void (*at_end)(void *))
@@ -138,7 +148,7 @@ static const struct {
     int least; /* times that it is asked for in a life */
 } rows[] = {
     {THREAD, 2, "thread 'troupe-", 2}, {EVENT, 0, "no descriptor", 2},
-    {EVENT, 2, "no descriptor", 2},    {PAGE, 0, "cannot map a page", 1},
+    {EVENT, 2, "no descriptor", 2},    {PAGE, 0, "cannot map a ", 1},
     {KEY, 0, "thread key", 1},
 };
 
