@@ -181,6 +181,9 @@ struct tp_pending {
     struct tp_message timeout;
     struct tp_message done_message;
     atomic_bool cancelling;
+    /* CANCELLED or TIMED_OUT once it is broken off; seq_cst: set before its children are looked
+     * for. A child that is started looks at it after it can be found. */
+    atomic_int broken_off;
 } __attribute__((aligned(64)));
 
 /* The rendezvous of a call whose slot is filled: run `block`, or plan first when it is NULL. On

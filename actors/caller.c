@@ -261,10 +261,18 @@ struct tp_pending *tp_caller_slot(struct troupe_caller *caller, uint64_t call)
     return chunk ? &chunk[slot % TP_CHUNK] : NULL;
 }
 
+void tp_pending_break_off(struct tp_pending *pending, troupe_status code)
+{
+    int none = TROUPE_OK;
+    atomic_compare_exchange_strong_explicit(&pending->broken_off, &none, code,
+                                            memory_order_seq_cst, memory_order_seq_cst);
+}
+
 /* The pin is given back by the rendezvous, or here when someone else cancels already. */
 static void post_cancel(struct tp_pending *pending, troupe_status code)
 {
     struct tp_stage *stage = pending->caller->runtime->stage;
+    tp_pending_break_off(pending, code);
     if (atomic_exchange_explicit(&pending->cancelling, true, memory_order_seq_cst)) {
         tp_pending_unpin(pending);
         return;

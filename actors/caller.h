@@ -132,6 +132,8 @@ struct tp_pending *tp_caller_slot(struct troupe_caller *caller, uint64_t call);
 /* Post CANCEL to that call and to its children. Any thread. */
 void tp_caller_cancel(struct troupe_caller *caller, uint64_t call, troupe_status code);
 
+/* Children that are started from here on end with that, too, unless it was said before. */
+void tp_pending_break_off(struct tp_pending *pending, troupe_status code);
 void tp_caller_cancel_children(struct troupe_runtime *runtime, uint64_t parent,
                                troupe_status code);
 

@@ -59,6 +59,7 @@ static void sum_seats(const struct tp_stage *stage, uint32_t device, uint64_t *s
 
 troupe_status troupe_device_at(const troupe_runtime *runtime, size_t i, troupe_device *out)
 {
+    TP_TRY(tp_runtime_check(runtime, NULL));
     if (i >= runtime->n_devices) return TROUPE_NOT_FOUND;
     if (out->size < offsetof(troupe_device, incarnation) + sizeof out->incarnation)
         return TROUPE_INVALID;
@@ -73,6 +74,8 @@ troupe_status troupe_device_at(const troupe_runtime *runtime, size_t i, troupe_d
         .memory_used = memory.used,
         .memory_peak = memory.peak,
         .incarnation = device->incarnation,
+        .permits = device->permits,
+        .pin = device->pinned ? device->pin : NULL,
     };
     sum_seats(runtime->stage, (uint32_t)i, &all.shards, &all.steps);
     give(out, &all, sizeof all);
@@ -82,10 +85,22 @@ troupe_status troupe_device_at(const troupe_runtime *runtime, size_t i, troupe_d
 troupe_status troupe_device_fail_at(troupe_runtime *runtime, const char *device, uint64_t n)
 {
     uint32_t i;
+    TP_TRY(tp_runtime_check(runtime, NULL));
     const struct tp_name *base = &runtime->devices->list[runtime->default_device].name;
     TP_TRY(tp_devices_find(runtime->devices, device, base, &i, NULL));
     tp_pool_fail_at(runtime->device[i]->pool, n);
     return TROUPE_OK;
+}
+
+/* -- The process --------------------------------------------------------------------------- */
+
+void troupe_limits_get(troupe_limits *out)
+{
+    struct tp_cpus allowed;
+    troupe_limits all = {.cpus = tp_thread_cpus(), .memory = tp_memory_limit()};
+    tp_cpus_allowed(&allowed);
+    tp_cpus_show(&allowed, all.cpu_list, sizeof all.cpu_list);
+    give(out, &all, sizeof all);
 }
 
 /* -- Statistics ---------------------------------------------------------------------------- */

@@ -112,7 +112,10 @@ static troupe_status open_devices(struct troupe_runtime *runtime, const troupe_o
     TP_OWNED(tp_free_at) struct tp_device_wish *wishes = NULL;
     size_t n;
     TP_TRY(tp_devices_read(options->devices ? options->devices : "cpu:0", &wishes, &n, err));
+    struct tp_cpus allowed;
+    tp_cpus_allowed(&allowed);
     tp_devices_share(wishes, n, tp_thread_cpus());
+    TP_TRY(tp_devices_pin(wishes, n, &allowed, err));
     TP_TRY(make_devices(runtime, wishes, n, err));
     follow_snapshot(runtime);
     return set_default(runtime, &wishes[0], options->default_device, err);
@@ -153,10 +156,23 @@ static bool wants_wire(const troupe_options *options)
     return options->wire || (value && strcmp(value, "1") == 0);
 }
 
+/* When all devices are pinned, the workers stay where any of them is. */
+static bool all_pinned(const struct troupe_runtime *runtime, struct tp_cpus *out)
+{
+    *out = (struct tp_cpus){0};
+    for (uint32_t i = 0; i < runtime->n_devices; i++) {
+        if (!runtime->device[i]->pinned) return false;
+        CPU_OR(&out->set, &out->set, &runtime->device[i]->cpus.set);
+    }
+    return true;
+}
+
 static troupe_status open_stage(struct troupe_runtime *runtime, const troupe_options *options,
                                 uint64_t *seed, troupe_error *err)
 {
+    struct tp_cpus cpus;
     const struct tp_stage_options stage = {
+        .cpus = all_pinned(runtime, &cpus) ? &cpus : NULL,
         .workers = workers_of(options),
         .spin_us = options->spin_us == TROUPE_AUTO ? SPIN_US : options->spin_us,
         .devices = (int)runtime->n_devices,

@@ -562,6 +562,8 @@ troupe_status tp_stage_open(struct tp_stage **out, const struct tp_stage_options
     stage->spin_us = stage->cpus > 1 ? options->spin_us : 0;
     stage->devices = options->devices;
     stage->wire = options->wire;
+    stage->pinned = options->cpus != NULL;
+    if (options->cpus) stage->cpus_of_workers = *options->cpus;
     stage->rare = options->wire || options->seed;
     stage->shares = stage->cpus > 1;
     *out = stage;

@@ -17,6 +17,7 @@
 #include <sched.h>
 
 #include "actors/actor.h"
+#include "base/affinity.h"
 #include "base/thread.h"
 
 #define TP_SEATS_MAX   4096
@@ -76,9 +77,10 @@ struct tp_seat {
 struct tp_stage_options {
     int workers; /* 0..TP_WORKERS_MAX */
     int spin_us;
-    int devices;    /* how many permits a seat needs room for */
-    uint64_t *seed; /* not NULL: a rehearsal with that seed */
-    bool wire;      /* every message goes through the codec: a test of it */
+    int devices;                /* how many permits a seat needs room for */
+    uint64_t *seed;             /* not NULL: a rehearsal with that seed */
+    bool wire;                  /* every message goes through the codec: a test of it */
+    const struct tp_cpus *cpus; /* where workers stay, or NULL: anywhere */
 };
 
 struct tp_timer;
@@ -101,6 +103,8 @@ struct tp_stage {
     struct tp_rehearsal *rehearsal; /* NULL: real threads */
     struct tp_timers *timers;
     const struct tp_herald *herald; /* NULL: nobody to tell */
+    bool pinned;                    /* workers stay on the following */
+    struct tp_cpus cpus_of_workers;
     struct tp_thread threads[TP_WORKERS_MAX];
     /* Calls in flight whose priority is not 0. Relaxed: it says how permits are taken, and
      * either way is right. */

@@ -15,6 +15,7 @@
 
 #include "actors/timers.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/probe.h"
 
 #define HITS_MAX 8
@@ -189,6 +190,8 @@ void *tp_stage_worker(void *arg)
     struct tp_seat *seat = arg;
     struct tp_stage *stage = seat->stage;
     seat->thread_id = (int)syscall(SYS_gettid);
+    if (stage->pinned && !tp_cpus_pin(&stage->cpus_of_workers))
+        tp_log(WARN, "device-pin", "worker %d could not be pinned", seat->index);
     if (sched_getaffinity(0, sizeof seat->cpus, &seat->cpus)) CPU_ZERO(&seat->cpus);
     seat->counted = true;
     atomic_fetch_add_explicit(&stage->active, 1, memory_order_relaxed);

@@ -74,6 +74,7 @@ static void set_alive(struct troupe_caller *caller, struct tp_pending *pending, 
         atomic_store_explicit(&caller->runtime->parents, true, memory_order_seq_cst);
     }
     atomic_store_explicit(&pending->cancelling, false, memory_order_relaxed);
+    atomic_store_explicit(&pending->broken_off, TROUPE_OK, memory_order_relaxed);
     atomic_store_explicit(&pending->word, word | 1, memory_order_seq_cst);
 }
 
@@ -133,6 +134,7 @@ static void fire(struct tp_timer *timer, struct tp_seat *seat)
     timeout->cancel.pending = pending;
     timeout->cancel.code = TROUPE_TIMED_OUT;
     tp_post(seat, &pending->actor, &timeout);
+    tp_pending_break_off(pending, TROUPE_TIMED_OUT);
     tp_caller_cancel_children(pending->caller->runtime, atomic_load(&pending->id),
                               TROUPE_TIMED_OUT);
 }
@@ -168,15 +170,15 @@ troupe_status tp_start_check(const struct tp_start *start, troupe_error *err)
                    body->n_args, start->n_args);
 }
 
-/* The parent is being cancelled, and its children with it. One that has ended cancels nobody.
- * */
-static bool parent_cancelled(struct troupe_runtime *runtime, uint64_t parent)
+/* What the parent is being broken off with, and its children with it; else TROUPE_OK. One that
+ * has ended breaks off nobody. */
+static troupe_status parent_broken_off(struct troupe_runtime *runtime, uint64_t parent)
 {
     struct troupe_caller *caller = tp_runtime_caller(runtime, parent);
     struct tp_pending *p = caller ? tp_caller_slot(caller, parent) : NULL;
-    if (!p || atomic_load_explicit(&p->id, memory_order_relaxed) != parent) return false;
-    return (atomic_load_explicit(&p->word, memory_order_seq_cst) & 1) &&
-           atomic_load_explicit(&p->cancelling, memory_order_seq_cst);
+    if (!p || atomic_load_explicit(&p->id, memory_order_relaxed) != parent) return TROUPE_OK;
+    if (!(atomic_load_explicit(&p->word, memory_order_seq_cst) & 1)) return TROUPE_OK;
+    return (troupe_status)atomic_load_explicit(&p->broken_off, memory_order_seq_cst);
 }
 
 static void set_options(struct tp_pending *pending, const troupe_call_options *o)
@@ -259,8 +261,8 @@ static void set_off(struct tp_pending *pending, const troupe_call_options *optio
     set_alive(caller, pending, parent);
     if (options && options->deadline_s > 0) set_deadline(pending, options->deadline_s);
     /* After the call can be found: a parent that was cancelled before did not find it. */
-    if (parent && parent_cancelled(caller->runtime, parent))
-        tp_caller_cancel(caller, atomic_load(&pending->id), TROUPE_CANCELLED);
+    troupe_status broken_off = parent ? parent_broken_off(caller->runtime, parent) : TROUPE_OK;
+    if (broken_off) tp_caller_cancel(caller, atomic_load(&pending->id), broken_off);
 }
 
 static void put_slot(struct troupe_caller *caller, struct tp_pending *pending)

@@ -9,6 +9,7 @@
 #ifndef TP_EXEC_DEVICE_H
 #define TP_EXEC_DEVICE_H
 
+#include "base/affinity.h"
 #include "exec/pool.h"
 #include "graph/name.h"
 #include "graph/op.h"
@@ -33,6 +34,8 @@ struct tp_device_wish {
     int threads;         /* 0: a share of the CPUs */
     int permits;         /* 0: as many as threads */
     size_t memory;       /* limit of its pool in bytes; 0: none */
+    bool pinned; /* its threads stay on `cpus`; empty: on those that are chosen for it */
+    struct tp_cpus cpus;
 };
 
 struct tp_device {
@@ -41,6 +44,9 @@ struct tp_device {
     char text[TP_NAME_TEXT];      /* "/job:local/task:0/device:cpu:0" */
     char brief[TP_NAME_JOB + 12]; /* "cpu:0" */
     int threads, permits;         /* at least 1 */
+    bool pinned;                  /* its threads stay on `cpus` */
+    struct tp_cpus cpus;
+    char pin[TP_CPUS_TEXT]; /* the same as text, "" when it is not pinned */
     struct tp_pool *pool;
     struct tp_team *team; /* NULL: one thread */
     uint64_t incarnation; /* never 0 */
@@ -55,6 +61,13 @@ troupe_status tp_devices_read(const char *list, struct tp_device_wish **out, siz
 /* Give the CPUs of the process out to the wishes that name no number of threads: at least one
  * each. */
 void tp_devices_share(struct tp_device_wish *wishes, size_t n, int cpus);
+
+/* Choose CPUs for the wishes that leave it open, of those that no wish names: as many as threads each, side by side, in the
+ * order of the list, from the first again when there are no more. INVALID: a CPU that is not in
+ * `allowed`. */
+troupe_status tp_devices_pin(struct tp_device_wish *wishes, size_t n,
+                             const struct tp_cpus *allowed,
+                             troupe_error *err) TROUPE_MUST_CHECK;
 
 troupe_status tp_device_new(struct tp_device **out, const struct tp_device_wish *wish,
                             troupe_error *err) TROUPE_MUST_CHECK;

@@ -59,10 +59,25 @@ static bool read_size(const char *text, uint64_t *out)
     return true;
 }
 
+static troupe_status set_pin(struct tp_device_wish *wish, const char *entry, const char *value,
+                             troupe_error *err)
+{
+    if (wish->pinned)
+        return tp_fail(err, TROUPE_INVALID, "device '%s': a second pin=%s", entry, value);
+    wish->pinned = true;
+    if (!strcmp(value, "auto")) return TROUPE_OK;
+    troupe_error mine;
+    if (!tp_cpus_read(value, &wish->cpus, &mine)) return TROUPE_OK;
+    tp_fail_in(&mine, "device '%s': pin", entry);
+    if (err) *err = mine;
+    return mine.code;
+}
+
 static troupe_status set_option(struct tp_device_wish *wish, const char *entry, const char *key,
                                 const char *value, troupe_error *err)
 {
     uint64_t n;
+    if (!strcmp(key, "pin")) return set_pin(wish, entry, value, err);
     if (!read_size(value, &n) || !n)
         return tp_fail(err, TROUPE_INVALID, "device '%s': %s=%s is not a number above 0", entry,
                        key, value);
@@ -73,7 +88,7 @@ static troupe_status set_option(struct tp_device_wish *wish, const char *entry, 
     bool memory = !strcmp(key, "memory");
     if (!threads && !permits && !memory)
         return tp_fail(err, TROUPE_INVALID,
-                       "device '%s': no option '%s' (there are threads, permits, memory)",
+                       "device '%s': no option '%s' (there are threads, permits, memory, pin)",
                        entry, key);
     if ((threads && wish->threads) || (permits && wish->permits) || (memory && wish->memory))
         return tp_fail(err, TROUPE_INVALID, "device '%s': a second %s=%s", entry, key, value);
@@ -198,6 +213,8 @@ troupe_status tp_devices_read(const char *list, struct tp_device_wish **out, siz
 void tp_devices_share(struct tp_device_wish *wishes, size_t n, int cpus)
 {
     int left = cpus, open = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!wishes[i].threads) wishes[i].threads = tp_cpus_count(&wishes[i].cpus);
     for (size_t i = 0; i < n; i++) {
         left -= wishes[i].threads;
         open += !wishes[i].threads;
@@ -211,6 +228,62 @@ void tp_devices_share(struct tp_device_wish *wishes, size_t n, int cpus)
     }
     for (size_t i = 0; i < n; i++)
         if (!wishes[i].permits) wishes[i].permits = wishes[i].threads;
+}
+
+static troupe_status check_allowed(const struct tp_device_wish *wish,
+                                   const struct tp_cpus *allowed, troupe_error *err)
+{
+    char text[TP_CPUS_TEXT], name[TP_NAME_TEXT];
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (!CPU_ISSET(cpu, &wish->cpus.set) || CPU_ISSET(cpu, &allowed->set)) continue;
+        tp_cpus_show(allowed, text, sizeof text);
+        tp_name_show(&wish->name, name, sizeof name);
+        return tp_fail(err, TROUPE_INVALID,
+                       "device '%s': CPU %d is not one that this process may use (%s)", name,
+                       cpu, text);
+    }
+    return TROUPE_OK;
+}
+
+static bool wants_choice(const struct tp_device_wish *wish)
+{
+    return wish->pinned && !tp_cpus_count(&wish->cpus);
+}
+
+/* The next CPUs in the order of `list`. */
+static void choose(struct tp_device_wish *wish, const int *list, int n, int *next)
+{
+    for (int i = 0; i < wish->threads && i < n; i++)
+        CPU_SET(list[(*next)++ % n], &wish->cpus.set);
+}
+
+/* Those that nobody has named, or all when there are no others. */
+static struct tp_cpus not_named(const struct tp_device_wish *wishes, size_t n,
+                                const struct tp_cpus *allowed)
+{
+    struct tp_cpus free = *allowed;
+    for (size_t i = 0; i < n; i++)
+        for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+            if (CPU_ISSET(cpu, &wishes[i].cpus.set)) CPU_CLR(cpu, &free.set);
+    return tp_cpus_count(&free) ? free : *allowed;
+}
+
+troupe_status tp_devices_pin(struct tp_device_wish *wishes, size_t n,
+                             const struct tp_cpus *allowed, troupe_error *err)
+{
+    int list[CPU_SETSIZE], known = 0, next = 0;
+    struct tp_cpus open = not_named(wishes, n, allowed);
+    for (size_t i = 0; i < n; i++) {
+        TP_TRY(check_allowed(&wishes[i], allowed, err));
+        if (!wants_choice(&wishes[i])) continue;
+        if (!known) known = tp_cpus_order(&open, list);
+        if (!known)
+            return tp_fail(err, TROUPE_INVALID,
+                           "pin=auto: the system does not say which CPUs "
+                           "this process may use");
+        choose(&wishes[i], list, known, &next);
+    }
+    return TROUPE_OK;
 }
 
 static uint64_t new_incarnation(void)
@@ -234,9 +307,13 @@ troupe_status tp_device_new(struct tp_device **out, const struct tp_device_wish 
     device->threads = wish->threads > 0 ? wish->threads : 1;
     device->permits = wish->permits > 0 ? wish->permits : device->threads;
     device->incarnation = new_incarnation();
+    device->pinned = wish->pinned && tp_cpus_count(&wish->cpus) > 0;
+    device->cpus = wish->cpus;
+    if (device->pinned) tp_cpus_show(&device->cpus, device->pin, sizeof device->pin);
     TP_TRY(tp_pool_new(&device->pool, device->brief, wish->memory, err));
     if (device->threads > 1)
-        TP_TRY(tp_team_new(&device->team, device->threads, device->brief, err));
+        TP_TRY(tp_team_new(&device->team, device->threads, device->brief,
+                           device->pinned ? &device->cpus : NULL, err));
     if (kind->size && !(device->private_state = tp_alloc(kind->size)))
         return tp_fail_memory(err, kind->size);
     if (kind->open) TP_TRY(kind->open(device, err));

@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 
+#include "base/affinity.h"
 #include "base/alloc.h"
 #include "base/fail.h"
 #include "base/log.h"
@@ -34,6 +35,8 @@ struct team {
     atomic_int calls;   /* they sleep on it; changes with each work and at the end */
     atomic_bool stop;
     char name[16];
+    bool pinned;
+    struct tp_cpus cpus;
 };
 
 static void run_parts(struct team *team)
@@ -48,6 +51,8 @@ static void *member(void *arg)
 {
     struct team *team = arg;
     int seen = 0;
+    if (team->pinned && !tp_cpus_pin(&team->cpus))
+        tp_log(WARN, "device-pin", "%s: a thread could not be pinned", team->name);
     while (!atomic_load_explicit(&team->stop, memory_order_seq_cst)) {
         int calls = atomic_load_explicit(&team->calls, memory_order_seq_cst);
         if (calls == seen) {
@@ -105,7 +110,7 @@ static void run(struct tp_team *self, size_t n, void (*part)(void *arg, size_t i
 }
 
 troupe_status tp_team_new(struct tp_team **out, int threads, const char *name,
-                          troupe_error *err)
+                          const struct tp_cpus *cpus, troupe_error *err)
 {
     tp_assert(threads > 1);
     struct team *team = tp_alloc(sizeof *team);
@@ -117,6 +122,8 @@ troupe_status tp_team_new(struct tp_team **out, int threads, const char *name,
     }
     team->team = (struct tp_team){threads, run};
     team->wanted = threads - 1;
+    team->pinned = cpus != NULL;
+    if (cpus) team->cpus = *cpus;
     snprintf(team->name, sizeof team->name, "%.15s", name);
     *out = &team->team;
     return TROUPE_OK;

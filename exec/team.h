@@ -11,9 +11,12 @@
 
 #include "graph/op.h"
 
-/* threads: those of the device, the one that runs the step among them; at least 2. */
+struct tp_cpus;
+
+/* threads: those of the device, the one that runs the step among them; at least 2. cpus: where
+ * its own ones stay (copied), or NULL: anywhere. */
 troupe_status tp_team_new(struct tp_team **out, int threads, const char *name,
-                          troupe_error *err) TROUPE_MUST_CHECK;
+                          const struct tp_cpus *cpus, troupe_error *err) TROUPE_MUST_CHECK;
 /* No step may be using it. */
 void tp_team_destroy(struct tp_team **team);
 

@@ -286,6 +286,11 @@ t 'a model that is cut off is refused' 1 '' 'cut\.onnx' run cut.onnx
 t 'devices lists them' 0 '^cpu:0 ' '' devices
 t 'devices takes a list' 0 '^cpu:1 .* 2 +1073741824$' '' \
     devices --devices 'cpu:0,cpu:1(threads=2,memory=1G)'
+t 'devices tells what the process may use' 0 '^This process may use [0-9]+ CPUs? of [0-9]' '' devices
+t 'devices pins and shows it' 0 '^cpu:0 .* [0-9+-]+ +1 +1 +none$' '' \
+    devices --devices 'cpu:0(threads=1,pin=auto)'
+t 'a CPU that cannot be had is named' 1 '' 'CPU 1023 is not one that this process may use' \
+    devices --devices 'cpu:0(pin=1023)'
 t 'devices --json is a list' 0 '^\[\{"name": "cpu:0", .*"memory_limit": null\}\]$' '' devices --json
 for list in gpu:0 cpu:0,cpu:0 'cpu:0(' 'cpu:0(threads=0)' 'cpu:0(x=1)' cpu; do
     t "device list '$list' is refused" 1 '' '*' devices --devices "$list"

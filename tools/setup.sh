@@ -8,7 +8,7 @@ export LC_ALL=C
 
 # shellcheck disable=SC2034 # those who source this file use the lists
 build_packages=(gcc make autoconf automake libtool pkg-config libc6-dev uthash-dev libxxhash-dev
-    libjansson-dev libmsgpack-dev libprotobuf-c-dev protobuf-c-compiler libdnnl-dev)
+    libjansson-dev libmsgpack-dev libprotobuf-c-dev protobuf-c-compiler libdnnl-dev libhwloc-dev)
 # shellcheck disable=SC2034
 check_packages=(check g++ binutils libzmq3-dev libonnx-testdata)
 

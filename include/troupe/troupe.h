@@ -60,7 +60,8 @@ typedef struct troupe_options {
      * threads: how many shards a device runs at once; the default shares the CPUs that the
      * process may use out among the devices, at least one each. memory: limit of the device's
      * pool in bytes (K, M, G); default: none. permits: shards admitted at once, default:
-     * threads. NULL: "cpu:0". */
+     * threads. pin: the CPUs that the device's threads stay on, as "0-3+8" or "auto"; see
+     * doc/placement.md. NULL: "cpu:0". */
     const char *devices;
     /* Threads of the runtime's own. TROUPE_AUTO: one less than the CPUs that the process may
      * use, since a thread that waits for a call works too. 0: everything runs inside the
@@ -252,6 +253,9 @@ typedef struct troupe_device {
     uint64_t shards;                 /* that it has finished */
     uint64_t steps;                  /* that it has run */
     uint64_t incarnation;
+    int permits;     /* shards that it admits at once */
+    const char *pin; /* the CPUs that its threads stay on, "0-3+8", or NULL; valid as long as
+                      * the runtime */
 } troupe_device;
 
 TROUPE_EXPORT size_t troupe_devices(const troupe_runtime *runtime);
@@ -261,6 +265,16 @@ TROUPE_EXPORT troupe_status troupe_device_at(const troupe_runtime *runtime, size
  * 0: none), for tests of what a program does then. NOT_FOUND: no such device. */
 TROUPE_EXPORT troupe_status troupe_device_fail_at(troupe_runtime *runtime, const char *device,
                                                   uint64_t n);
+
+/* What the process may use, whatever the machine has. */
+typedef struct troupe_limits {
+    size_t size;        /* sizeof(troupe_limits), set by the caller */
+    int cpus;           /* by its affinity and its cgroup's quota, rounded up; at least 1 */
+    char cpu_list[256]; /* those of its affinity, "0-3+8": what pin= may name */
+    uint64_t memory;    /* bytes by its cgroup; 0: no limit */
+} troupe_limits;
+/* Reads the system's files. Any thread. */
+TROUPE_EXPORT void troupe_limits_get(troupe_limits *out);
 
 typedef struct troupe_statistics {
     size_t size;              /* sizeof(troupe_statistics), set by the caller */
