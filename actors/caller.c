@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/guest.h"
 
 /* -- Being told ---------------------------------------------------------------------------- */
 
@@ -118,14 +119,11 @@ static void make_report(struct tp_pending *pending)
     (void)!tp_report_make(pending, pending->report, NULL); /* without memory there is none */
 }
 
-/* True while this thread is in a callback of any runtime's. Such a callback may start calls and
- * cancel them, and nothing
- * that waits: the work it would wait for may be runnable on this very thread. */
-static _Thread_local bool calling_back __attribute__((tls_model("initial-exec")));
-
 troupe_status tp_caller_enter(struct troupe_caller *caller, troupe_error *err)
 {
-    if (TP_UNLIKELY(calling_back)) return tp_fail(err, TROUPE_INVALID, "not in a callback");
+    if (TP_UNLIKELY(tp_guest_now))
+        return tp_fail(err, TROUPE_INVALID, "not in a callback%s",
+                       tp_guest_now == TP_GUEST_OPERATOR ? " of an operator" : "");
     if (TP_UNLIKELY(atomic_load_explicit(&caller->inside, memory_order_relaxed)))
         return tp_fail(err, TROUPE_INVALID, "this caller is in use by another thread");
     /* seq_cst, both: a close says that it closes, then looks who is inside */
@@ -134,11 +132,6 @@ troupe_status tp_caller_enter(struct troupe_caller *caller, troupe_error *err)
         return TROUPE_OK;
     atomic_store_explicit(&caller->inside, false, memory_order_release);
     return tp_fail(err, TROUPE_CANCELLED, "the runtime is being closed");
-}
-
-bool tp_caller_calls_back(void)
-{
-    return calling_back;
 }
 
 void tp_caller_leave(struct troupe_caller *caller)
@@ -152,9 +145,9 @@ static void call_back(struct tp_pending *pending)
     size_t n = worked ? pending->block->instance->plan->body->n_results : 0;
     const troupe_tensor *const *results =
         n ? (const troupe_tensor *const *)pending->block->results : NULL;
-    calling_back = true;
+    const enum tp_guest before = tp_guest_enter(TP_GUEST_CALLBACK);
     pending->done(pending->arg, &pending->error, results, n);
-    calling_back = false;
+    tp_guest_leave(before);
 }
 
 /* There was no memory for the call's block, but this caller holds some that it does not need

@@ -117,8 +117,6 @@ size_t tp_caller_take(struct troupe_caller *caller);
  * (INVALID), or the runtime is being closed (CANCELLED); then it has not begun. */
 troupe_status tp_caller_enter(struct troupe_caller *caller, troupe_error *err);
 void tp_caller_leave(struct troupe_caller *caller);
-/* This thread is in a callback. */
-bool tp_caller_calls_back(void);
 /* Work and sleep until `ended(arg)`; false: the deadline (tp_clock_ns; 0: none) passed first.
  */
 bool tp_caller_wait(struct troupe_caller *caller, bool (*ended)(void *arg), void *arg,

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/guest.h"
 
 /* -- The table ----------------------------------------------------------------------------- */
 
@@ -167,7 +168,7 @@ troupe_status troupe_caller_close(troupe_caller **at)
         *at = NULL;
         return TROUPE_OK;
     }
-    if (tp_caller_calls_back() || atomic_load_explicit(&caller->inside, memory_order_relaxed))
+    if (tp_guest_now || atomic_load_explicit(&caller->inside, memory_order_relaxed))
         return TROUPE_INVALID;
     *at = NULL;
     tp_caller_drain(caller);
@@ -193,6 +194,8 @@ troupe_status troupe_caller_call(troupe_caller *caller, const troupe_function *f
     struct tp_pending *pending;
     TP_TRY(tp_runtime_check(caller->runtime, err));
     if (!done) return tp_fail(err, TROUPE_INVALID, "a call without a function to tell its end");
+    if (TP_UNLIKELY(tp_guest_now == TP_GUEST_OPERATOR))
+        return tp_fail(err, TROUPE_INVALID, "not in a callback of an operator");
     TP_TRY(tp_start_check(&start, err));
     troupe_status status = tp_caller_start(caller, &start, &pending, err);
     if (status) return status;

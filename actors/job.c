@@ -78,8 +78,11 @@ static bool run_slice(struct tp_flight *flight, const struct tp_seat *seat)
 static void through_codec(struct tp_flight *flight)
 {
     troupe_error error;
-    const troupe_status status = tp_function_recode(&flight->request.function, &error);
-    if (status >= 0 || status == TROUPE_EXHAUSTED) return;
+    const struct tp_request *request = &flight->request;
+    const bool ours = !request->function->operators; /* a user's may refuse the second time */
+    const troupe_status status =
+        tp_function_recode(&flight->request.function, request->operators, &error);
+    if (status >= 0 || status == TROUPE_EXHAUSTED || !ours) return;
     tp_log(ERROR, "codec-failed", "%s", error.text);
     tp_assert(!"a function came through the codec");
 }

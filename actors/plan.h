@@ -21,8 +21,9 @@ struct tp_pace;
 
 /* All that a plan depends on. */
 struct tp_request {
-    troupe_function *function;  /* retained */
-    struct tp_devices *devices; /* retained */
+    troupe_function *function;         /* retained */
+    struct tp_devices *devices;        /* retained */
+    const troupe_operators *operators; /* the runtime's, borrowed; or NULL */
     uint32_t default_device;
     uint32_t *arg_devices;      /* per argument, or NULL: none has one */
     uint32_t *result_devices;   /* per result, or NULL */
@@ -36,6 +37,11 @@ troupe_status tp_request_make(struct tp_request *out, struct tp_devices *devices
                               uint32_t default_device, const troupe_function *function,
                               const troupe_call_options *options,
                               troupe_error *err) TROUPE_MUST_CHECK;
+/* Note the runtime's operators of the user's. UNSUPPORTED: the function, or one that it reaches, has an operator of the user's that is none of
+ * the set's (NULL: it has none). */
+troupe_status tp_request_operators(struct tp_request *request,
+                                   const troupe_operators *operators,
+                                   troupe_error *err) TROUPE_MUST_CHECK;
 void tp_request_fini(struct tp_request *request);
 /* Copy: retains and duplicates. */
 troupe_status tp_request_copy(struct tp_request *out, const struct tp_request *request,

@@ -35,6 +35,7 @@ troupe_status troupe_plan_make(troupe_runtime *runtime, const troupe_function *f
     TP_TRY(tp_options_check(options, err));
     TP_TRY(tp_request_make(&request, runtime->devices, runtime->default_device, function,
                            options, err));
+    TP_TRY(tp_request_operators(&request, runtime->operators, err));
     TP_TRY(tp_plan_make(&request, NULL, &plan, err));
     TP_TRY(note_reasons(plan, err));
     *out = plan;

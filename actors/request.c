@@ -10,6 +10,7 @@
 #include "actors/plan.h"
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "graph/bind.h"
 #include "tensor/tensor.h"
 
 /* -- Keys ---------------------------------------------------------------------------------- */
@@ -74,6 +75,7 @@ static void make_key(struct tp_request *r)
     XXH3_state_t state;
     XXH3_128bits_reset(&state);
     XXH3_128bits_update(&state, r->function->hash, sizeof r->function->hash);
+    add_number(&state, r->function->operators);
     for (uint32_t i = 0; i < r->devices->n; i++)
         add_number(&state, r->devices->list[i].incarnation);
     add_number(&state, r->default_device);
@@ -157,6 +159,35 @@ troupe_status tp_request_make(struct tp_request *out, struct tp_devices *devices
     return TROUPE_OK;
 }
 
+/* -- Operators of the user's --------------------------------------------------------------- */
+
+static troupe_status check_node(const struct tp_function *f, const struct tp_node *node,
+                                const troupe_operators *operators, troupe_error *err)
+{
+    const struct tp_op *op = node->op;
+    if (!op || !op->user || tp_operators_find(operators, op->name) == op) return TROUPE_OK;
+    return tp_fail(err, TROUPE_UNSUPPORTED,
+                   "function '%s', node '%s': the runtime was opened %s operator '%s'", f->name,
+                   node->name,
+                   tp_operators_find(operators, op->name) ? "with another" : "without",
+                   op->name);
+}
+
+troupe_status tp_request_operators(struct tp_request *request,
+                                   const troupe_operators *operators, troupe_error *err)
+{
+    const troupe_function *function = request->function;
+    TP_OWNED(tp_free_at) const struct tp_function **reached = NULL;
+    size_t n;
+    request->operators = operators;
+    if (!function->operators) return TROUPE_OK; /* all are troupe's */
+    TP_TRY(tp_function_reached(function, &reached, &n, err));
+    for (size_t i = 0; i < n; i++)
+        for (uint32_t k = 0; reached[i]->operators && k < reached[i]->n_nodes; k++)
+            TP_TRY(check_node(reached[i], &reached[i]->nodes[k], operators, err));
+    return TROUPE_OK;
+}
+
 void tp_request_fini(struct tp_request *r)
 {
     troupe_function_release(&r->function);
@@ -185,6 +216,7 @@ troupe_status tp_request_copy(struct tp_request *out, const struct tp_request *f
     struct tp_request r = {
         .function = troupe_function_retain(from->function),
         .devices = tp_devices_retain(from->devices),
+        .operators = from->operators,
         .default_device = from->default_device,
         .soft = from->soft,
         .cut = from->cut,

@@ -14,6 +14,8 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/guest.h"
+#include "graph/operator.h"
 
 #define MAX_PLANS           256
 #define MAX_INSTANCES       8
@@ -235,6 +237,8 @@ static troupe_status open_all(struct troupe_runtime *runtime, const troupe_optio
     TP_TRY(tp_coordinator_new(&runtime->coordinator, runtime->device, limits, err));
     set_admission(runtime, options->max_calls);
     runtime->max_bytes = options->max_bytes;
+    tp_operators_freeze(options->operators);
+    runtime->operators = troupe_operators_retain(options->operators);
     return troupe_caller_open(runtime, &runtime->main, err);
 }
 
@@ -255,6 +259,7 @@ static void free_all(struct troupe_runtime *runtime)
     tp_free((void *)runtime->device);
     tp_devices_release(&runtime->devices);
     tp_registry_destroy(&runtime->registry);
+    troupe_operators_release(&runtime->operators);
     tp_lock_fini(&runtime->lock);
     unmap_here(runtime);
     tp_free(runtime);
@@ -321,7 +326,7 @@ troupe_status troupe_close(troupe_runtime **at)
         return TROUPE_OK;
     }
     bool before = atomic_exchange_explicit(&runtime->closing, true, memory_order_seq_cst);
-    if (tp_caller_calls_back() || in_use(runtime)) {
+    if (tp_guest_now || in_use(runtime)) {
         atomic_store_explicit(&runtime->closing, before, memory_order_seq_cst);
         return TROUPE_INVALID;
     }

@@ -21,6 +21,7 @@ struct troupe_runtime {
     struct tp_device_actor *device_actors; /* likewise */
     uint32_t n_devices, default_device;
     struct tp_coordinator *coordinator;
+    troupe_operators *operators;  /* the user's that calls may use, or NULL */
     struct troupe_caller *main;   /* troupe_call's, troupe_fd's, ... */
     struct tp_thread_key runners; /* per thread: its caller for troupe_run */
     struct tp_lock lock;          /* of what follows, and of opening and closing callers */

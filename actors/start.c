@@ -210,6 +210,7 @@ static troupe_status start_unknown(struct tp_pending *pending, const struct tp_s
     struct troupe_runtime *runtime = pending->caller->runtime;
     TP_TRY(tp_request_make(&pending->request, runtime->devices, runtime->default_device,
                            start->function, start->options, err));
+    TP_TRY(tp_request_operators(&pending->request, runtime->operators, err));
     pending->function = pending->request.function;
     return TROUPE_OK;
 }

@@ -19,6 +19,7 @@
 bool tp_maker_static(const struct tp_maker *maker, const struct tp_node *node)
 {
     const struct tp_type *types = maker->spec->types;
+    if (node->op->gives) return false;
     for (uint32_t i = 0; i < node->n_inputs; i++)
         if (node->inputs[i] != TP_NO_VALUE && !tp_type_known(&types[node->inputs[i]]))
             return false;

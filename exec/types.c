@@ -116,6 +116,27 @@ static void set_inputs(const struct tp_function *function, const struct tp_node 
     }
 }
 
+/* What a callback of the user's says now agrees with what it said when the function was built. */
+static troupe_status check_again(const struct tp_function *function, const struct tp_node *node,
+                                 const struct tp_type *types, troupe_error *err)
+{
+    struct tp_shape both;
+    for (uint32_t i = 0; i < node->n_results; i++) {
+        if (node->results[i] == TP_NO_VALUE) continue;
+        const struct tp_type *was = &function->values[node->results[i]].type;
+        const struct tp_type *now = &types[node->results[i]];
+        if (was->dtype == now->dtype &&
+            tp_shape_meet(&was->shape, &now->shape, &both, NULL) >= 0)
+            continue;
+        return tp_fail(err, TROUPE_INVALID,
+                       "function '%s', node '%s': operator '%.60s': shape gives result %u %s, "
+                       "and gave it %s before",
+                       function->name, node->name, node->op->name, i, tp_type_text(now).text,
+                       tp_type_text(was).text);
+    }
+    return TROUPE_OK;
+}
+
 static troupe_status infer_node(const struct tp_function *function, const struct tp_node *node,
                                 struct tp_type *types, struct scratch *scratch,
                                 troupe_error *err)
@@ -139,7 +160,7 @@ static troupe_status infer_node(const struct tp_function *function, const struct
     }
     for (uint32_t i = 0; i < node->n_results; i++)
         if (node->results[i] != TP_NO_VALUE) types[node->results[i]] = scratch->results[i];
-    return TROUPE_OK;
+    return node->op->user ? check_again(function, node, types, err) : TROUPE_OK;
 }
 
 static troupe_status infer_nodes(const struct tp_function *function, struct tp_pace *pace,

@@ -161,6 +161,8 @@ static troupe_status bind(struct reach *r, struct tp_function **body, troupe_fun
     TP_TRY(walk(r, *body, err));
     TP_TRY(keep(r, f, err));
     memcpy(f->hash, (*body)->hash, sizeof(f->hash));
+    for (size_t i = 0; i < r->n; i++)
+        f->operators = f->operators * UINT64_C(0x9e3779b97f4a7c15) + r->list[i]->operators;
     if (r->n > 1) TP_TRY(tp_hash_functions(r->list, r->n, f->hash, err));
     f->body = *body;
     *body = NULL;

@@ -6,6 +6,7 @@
 #define TP_GRAPH_BIND_H
 
 #include "graph/function.h"
+#include "graph/operator.h"
 
 /* Where functions are found by name. `find` gives NULL when there is none; what it gives is
  * borrowed. `name` gives name i, NULL from their number on; it may be NULL itself, and is for
@@ -14,6 +15,7 @@ struct tp_finder {
     const struct tp_function *(*find)(void *arg, const char *name);
     const char *(*name)(void *arg, size_t i);
     void *arg;
+    const troupe_operators *operators; /* borrowed; NULL: troupe's own alone */
 };
 
 /* As tp_function_bind, with any finder. */

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/fail.h"
 #include "graph/hash.h"
+#include "graph/operator.h"
 
 static troupe_status new_function(struct tp_function **out, const char *name, troupe_error *err)
 {
@@ -187,6 +188,7 @@ static void add_node(struct tp_function *f, const struct tp_node *node)
         f->values[node->results[i]].index = i;
     }
     if (names_function(node)) f->calls[f->n_calls++] = f->n_nodes;
+    tp_op_retain(node->op);
     f->nodes[f->n_nodes++] = *node;
 }
 
@@ -260,8 +262,21 @@ static troupe_status hand_over(struct tp_function *f, troupe_error *err)
     return tp_arena_adopt(f->arena, arrays, TP_COUNT(arrays), err);
 }
 
+/* Addresses are enough: as long as a body or a plan is there its operators are. */
+static uint64_t sum_operators(const struct tp_function *f)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < f->n_nodes; i++) {
+        const struct tp_op *op = f->nodes[i].op;
+        if (op && op->user)
+            sum = (sum + (uintptr_t)op->user) * UINT64_C(0x9e3779b97f4a7c15) | 1;
+    }
+    return sum;
+}
+
 static troupe_status seal(struct tp_body *body, troupe_error *err)
 {
+    body->function->operators = sum_operators(body->function);
     TP_TRY(tp_body_order(body, err));
     TP_TRY(tp_hash_function(body->function, body->pace, body->function->hash, err));
     return hand_over(body->function, err);

@@ -39,7 +39,8 @@ static bool input_is_known(const struct tp_infer *infer, size_t i)
 static bool can_tell(const struct tp_body *body, const struct tp_node *node)
 {
     const struct tp_function *f = body->function;
-    const bool runs = node->op && !node->stateful && (node->op->cpu || node->op->prepare);
+    const bool ours = node->op && !node->op->user; /* what is the user's runs in calls only */
+    const bool runs = ours && !node->stateful && (node->op->cpu || node->op->prepare);
     if (!runs || !node->n_inputs || !node->n_results) return false;
     for (uint32_t i = 0; i < node->n_results; i++) {
         const uint32_t v = node->results[i];

@@ -17,18 +17,19 @@
 #include "graph/word.h"
 #include "tensor/tensor.h"
 
-static troupe_status check_name(const char *name, troupe_error *err)
+static troupe_status check_name(const char *name, const struct tp_finder *finder,
+                                troupe_error *err)
 {
     if (!name) return tp_fail(err, TROUPE_INVALID, "a function has no name");
     TP_TRY(tp_word_check("a function", name, err));
-    if (!tp_op_find(name)) return TROUPE_OK;
+    if (!tp_operators_find(finder ? finder->operators : NULL, name)) return TROUPE_OK;
     return tp_fail(err, TROUPE_INVALID, "function '%s' has the name of an operator", name);
 }
 
 troupe_status tp_builder_new(troupe_builder **out, const char *name,
                              const struct tp_finder *finder, troupe_error *err)
 {
-    TP_TRY(check_name(name, err));
+    TP_TRY(check_name(name, finder, err));
     TP_OWNED(troupe_builder_destroy) troupe_builder *b = tp_alloc(sizeof(*b));
     if (!b) return tp_fail_memory(err, sizeof(*b));
     TP_TRY(tp_body_init(&b->body, name, err));

@@ -17,6 +17,8 @@ static troupe_status fail_op(const troupe_builder *b, const char *name, troupe_e
     const char *other;
     for (size_t i = 0; (op = tp_op_at(i)); i++)
         tp_nearest_offer(&nearest, op->name);
+    for (size_t i = 0; (op = tp_operators_at(b->finder.operators, i)); i++)
+        tp_nearest_offer(&nearest, op->name);
     for (size_t i = 0; b->finder.name && (other = b->finder.name(b->finder.arg, i)); i++)
         tp_nearest_offer(&nearest, other);
     return tp_fail(err, TROUPE_NOT_FOUND, "there is no operator or function '%.60s'%s", name,
@@ -67,7 +69,7 @@ troupe_status tp_build_target(troupe_builder *b, const troupe_node *node,
                        node->op ? "both" : "neither", node->op ? "and" : "nor");
     }
     if (node->function) return find_callee(b, node->function, callee, err);
-    *op = tp_op_find(node->op);
+    *op = tp_operators_find(b->finder.operators, node->op);
     return *op ? TROUPE_OK : fail_op(b, node->op, err);
 }
 

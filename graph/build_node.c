@@ -9,6 +9,7 @@
 #include "base/fail.h"
 #include "graph/builder.h"
 #include "graph/infer.h"
+#include "graph/operator.h"
 #include "graph/word.h"
 
 /* A graph node on its way in. */
@@ -187,8 +188,10 @@ static void undo(troupe_builder *b, const struct draft *d, const struct before *
     for (uint32_t i = 0; i < d->n_named; i++) {
         if (b->made[i] != TP_NO_VALUE) tp_index_remove(&b->values, f->values[b->made[i]].name);
     }
-    if (f->n_nodes > before->nodes)
+    if (f->n_nodes > before->nodes) {
         tp_attr_drop(f->nodes[before->nodes].attrs, f->nodes[before->nodes].n_attrs);
+        tp_op_release(f->nodes[before->nodes].op);
+    }
     f->n_nodes = before->nodes;
     f->n_calls = before->calls;
     tp_body_cut(&b->body, before->values);

@@ -10,13 +10,16 @@
 #include "base/alloc.h"
 #include "base/fail.h"
 #include "graph/arena.h"
+#include "graph/operator.h"
 
-static void drop_tensors(struct tp_function *f)
+/* What the arena does not own. */
+static void drop_others(struct tp_function *f)
 {
     for (uint32_t i = 0; i < f->n_values; i++)
         troupe_tensor_release(&f->values[i].constant);
     for (uint32_t i = 0; i < f->n_nodes; i++) {
         if (f->nodes[i].n_attrs) tp_attr_drop(f->nodes[i].attrs, f->nodes[i].n_attrs);
+        tp_op_release(f->nodes[i].op);
     }
 }
 
@@ -32,7 +35,7 @@ void tp_function_release(struct tp_function **function)
     struct tp_function *f = *function;
     *function = NULL;
     if (!f || !tp_ref_release(&f->ref)) return;
-    drop_tensors(f);
+    drop_others(f);
     tp_arena_destroy(&f->arena);
     tp_free(f);
 }

@@ -68,6 +68,9 @@ struct tp_function {
     uint32_t n_args, n_values, n_nodes, n_results, n_dims, n_calls;
     bool stateful;    /* some node is */
     uint64_t hash[2]; /* of this body alone (called functions by name) */
+    /* Which of the user's operators it has: equal when all of two equal bodies are the same
+     * ones, which the hash does not tell. 0: none. The body is an owner of each. */
+    uint64_t operators;
     struct tp_arena *arena;
 };
 
@@ -95,6 +98,7 @@ struct troupe_function {
     struct tp_function *body;
     struct tp_version *version; /* NULL when it calls nothing */
     uint64_t hash[2];           /* of the body and of all that it reaches */
+    uint64_t operators;         /* of them all, likewise */
 };
 
 /* A public function over body (moved in), its hash worked out. version may be NULL; the

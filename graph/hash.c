@@ -16,6 +16,7 @@
 #include "base/fail.h"
 #include "base/pace.h"
 #include "graph/name.h"
+#include "graph/operator.h"
 #include "tensor/npy.h"
 #include "tensor/tensor.h"
 
@@ -214,11 +215,18 @@ static void put_device(struct hasher *h, const struct tp_name *device)
     }
 }
 
+static void put_digest(struct hasher *h, const struct tp_operator *o)
+{
+    put_number(h, o->digest[0], 8);
+    put_number(h, o->digest[1], 8);
+}
+
 static void put_node(struct hasher *h, const struct tp_node *node)
 {
     put_text(h, node->name);
     put_u32(h, node->op ? 0 : 1);
     put_text(h, node->op ? node->op->name : node->callee);
+    if (node->op && node->op->user) put_digest(h, node->op->user);
     put_u32(h, node->stateful);
     put_list(h, node->inputs, node->n_inputs);
     put_list(h, node->results, node->n_results);
@@ -319,4 +327,40 @@ troupe_status tp_hash_check(const char *what, const uint64_t expected[2],
     if (expected[0] == found[0] && expected[1] == found[1]) return TROUPE_OK;
     return tp_fail(err, TROUPE_CORRUPT, "%s: %s was expected, it is %s", what,
                    tp_hash_text(expected).text, tp_hash_text(found).text);
+}
+
+static void put_ports(struct hasher *h, const struct tp_port *ports)
+{
+    for (; ports->name; ports++) {
+        put_text(h, ports->name);
+        put_number(h, ports->types, 8);
+        put_u32(h, ports->same);
+        put_u32(h, ports->flags);
+    }
+    put_text(h, "");
+}
+
+static void put_specs(struct hasher *h, const struct tp_operator *o)
+{
+    for (size_t i = 0; i < o->n_attrs; i++) {
+        put_text(h, o->op.attrs[i].name);
+        put_u32(h, o->op.attrs[i].kind);
+        put_u32(h, o->op.attrs[i].required);
+        put_u32(h, o->fallback[i] ? 1 : 0);
+        if (o->fallback[i]) put_attr(h, o->fallback[i]);
+    }
+}
+
+troupe_status tp_hash_operator(const struct tp_operator *o, uint64_t out[2], troupe_error *err)
+{
+    struct hasher h;
+    TP_TRY(start(&h, err));
+    put_text(&h, o->op.name);
+    put_text(&h, o->row.version);
+    put_ports(&h, o->op.inputs);
+    put_ports(&h, o->op.results);
+    put_specs(&h, o);
+    put_u32(&h, o->op.stateful);
+    finish(&h, out);
+    return TROUPE_OK;
 }

@@ -32,4 +32,9 @@ struct tp_hash_text tp_hash_text(const uint64_t hash[2]);
 troupe_status tp_hash_check(const char *what, const uint64_t expected[2],
                             const uint64_t found[2], troupe_error *err) TROUPE_MUST_CHECK;
 
+struct tp_operator;
+/* Of what a user's operator says of itself. */
+troupe_status tp_hash_operator(const struct tp_operator *o, uint64_t out[2],
+                               troupe_error *err) TROUPE_MUST_CHECK;
+
 #endif

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/fail.h"
 #include "graph/arena.h"
+#include "graph/operator.h"
 
 struct entry {
     struct tp_function *body;
@@ -25,6 +26,7 @@ struct troupe_library {
     struct tp_index index;  /* a name's place in entries */
     struct tp_arena *arena; /* the index's */
     uint64_t version;       /* counts changes */
+    troupe_operators *operators; /* retained; NULL: troupe's own alone */
 };
 
 troupe_status troupe_library_new(troupe_library **out, troupe_error *err)
@@ -48,6 +50,7 @@ void troupe_library_destroy(troupe_library **library)
     }
     tp_free(l->entries);
     tp_arena_destroy(&l->arena);
+    troupe_operators_release(&l->operators);
     tp_free(l);
     *library = NULL;
 }
@@ -71,7 +74,23 @@ static const char *name_of(void *library, size_t i)
 
 struct tp_finder tp_library_finder(const troupe_library *library)
 {
-    return (struct tp_finder){find_body, name_of, (void *)library};
+    return (struct tp_finder){find_body, name_of, (void *)library,
+                              library ? library->operators : NULL};
+}
+
+troupe_status troupe_library_operators(troupe_library *library,
+                                       const troupe_operators *operators, troupe_error *err)
+{
+    const struct tp_op *op;
+    if (library->operators == operators) return TROUPE_OK; /* it has them */
+    if (library->operators || !operators)
+        return tp_fail(err, TROUPE_INVALID, "the library has another set of operators");
+    for (size_t i = 0; (op = tp_operators_at(operators, i)); i++)
+        if (find_entry(library, op->name))
+            return tp_fail(err, TROUPE_INVALID, "the library has a function '%.60s'", op->name);
+    tp_operators_freeze(operators);
+    library->operators = troupe_operators_retain(operators);
+    return TROUPE_OK;
 }
 
 /* A new entry; the name, which the index borrows, outlives a replaced body. */
@@ -91,7 +110,7 @@ static troupe_status append(troupe_library *library, const struct tp_function *b
 
 static bool same(const struct tp_function *a, const struct tp_function *b)
 {
-    return memcmp(a->hash, b->hash, sizeof(a->hash)) == 0;
+    return memcmp(a->hash, b->hash, sizeof(a->hash)) == 0 && a->operators == b->operators;
 }
 
 static troupe_status add(troupe_library *library, const struct tp_function *body,

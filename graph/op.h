@@ -107,6 +107,18 @@ struct tp_room {
                           size_t size, troupe_error *err);
 };
 
+/* How a kernel gives the results whose types are known only when it runs, to the step that runs it.
+ * `i` counts the results. */
+struct tp_results;
+struct tp_results {
+    /* Memory for result i of that type, from the device's pool, in its view from then on. */
+    troupe_status (*make)(struct tp_results *results, uint32_t i, const struct tp_type *type,
+                          troupe_error *err);
+    /* Result i is that tensor, which is taken over, also on failure. */
+    troupe_status (*give)(struct tp_results *results, uint32_t i, troupe_tensor **tensor,
+                          troupe_error *err);
+};
+
 /* What a kernel sees. Indexes are into `values`; TP_NO_VALUE marks an absent one. */
 struct tp_launch {
     const struct tp_view *values;
@@ -120,6 +132,7 @@ struct tp_launch {
     size_t n_attrs;
     const char *node;   /* the graph node's name */
     const char *device; /* the name of the device that runs it */
+    struct tp_results *open; /* for an op that makes results, where it has to; else NULL */
 };
 
 static inline const struct tp_view *tp_in(const struct tp_launch *launch, size_t i)
@@ -190,6 +203,11 @@ struct tp_op {
     uint8_t reuse;
     bool view;     /* result 0 has the elements of input 0, unchanged: no copy is needed */
     bool stateful; /* it has an effect: never folded, shared or pruned; runs in program order */
+    /* A result whose shape is unknown with all values known is made by the kernel (launch->open),
+     * and its data are NULL until then. */
+    bool makes;
+    bool gives; /* the kernel gives all results as tensors (launch->open) */
+    struct tp_operator *user; /* it is the user's (graph/operator.h); NULL: it is troupe's */
     const struct tp_sample *samples;
 };
 

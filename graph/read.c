@@ -95,7 +95,7 @@ static troupe_status read_text(troupe_library *library, const char *source, cons
                                size_t size, troupe_error *err)
 {
     TP_OWNED(reader_fini) struct tp_reader r = {.library = library};
-    r.finder = (struct tp_finder){find, name_of, &r};
+    r.finder = (struct tp_finder){find, name_of, &r, tp_library_finder(library).operators};
     TP_TRY(tp_stamp_check(source, text, size, err));
     TP_TRY(tp_parse(&r.parsed, source, text, size, err));
     TP_TRY(list_definitions(&r, err));

@@ -202,7 +202,7 @@ static struct tp_place find_blame(const struct tp_reader *r, const troupe_builde
                                   const struct tp_statement *s)
 {
     struct tp_name name;
-    const struct tp_op *op = tp_op_find(s->op.text);
+    const struct tp_op *op = tp_operators_find(r->finder.operators, s->op.text);
     if (s->device.text && tp_name_parse(s->device.text, &name, NULL) < 0)
         return s->device.place;
     for (uint32_t i = 0; i < s->n_after; i++) {
@@ -226,7 +226,7 @@ static bool is_function(const struct tp_reader *r, const troupe_builder *b, cons
 static troupe_status add_node(struct tp_reader *r, troupe_builder *b,
                               const struct tp_statement *s, troupe_error *err)
 {
-    const struct tp_op *op = tp_op_find(s->op.text);
+    const struct tp_op *op = tp_operators_find(r->finder.operators, s->op.text);
     const bool call = !op && is_function(r, b, s->op.text);
     troupe_node node = {.size = sizeof(node), .line = s->op.place.line};
     TP_TRY(find_inputs(r, b, s, err));

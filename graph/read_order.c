@@ -56,7 +56,7 @@ static troupe_status note_call(struct calls *c, uint32_t caller, uint32_t callee
 static troupe_status note_statement(struct tp_reader *r, struct calls *c, uint32_t i,
                                     const struct tp_said *said, troupe_error *err)
 {
-    const struct tp_op *op = tp_op_find(said->text);
+    const struct tp_op *op = tp_operators_find(r->finder.operators, said->text);
     if (op) {
         r->list[i].stateful |= op->stateful;
         return TROUPE_OK;

@@ -24,7 +24,7 @@ troupe_status tp_function_encode(const troupe_function *function, struct tp_wire
     TP_OWNED(tp_free_at) const struct tp_function **list = NULL;
     size_t n;
     TP_TRY(tp_function_reached(function, &list, &n, err));
-    const struct tp_bodies bodies = {(struct tp_function **)list, (uint32_t)n, 0};
+    const struct tp_bodies bodies = {.list = (struct tp_function **)list, .n = (uint32_t)n};
     return tp_bodies_encode(&bodies, TP_PLACES_KEEP, out, err);
 }
 
@@ -40,28 +40,36 @@ static troupe_status bind_main(const struct tp_bodies *bodies, troupe_function *
     return tp_function_bind(&body, version, out, err);
 }
 
-troupe_status tp_function_decode(struct tp_wire *wire, troupe_function **out, troupe_error *err)
+static troupe_status decode_with(struct tp_wire *wire, const troupe_operators *operators,
+                                 troupe_function **out, troupe_error *err)
 {
-    TP_OWNED(tp_bodies_fini) struct tp_bodies bodies = {.n = 0};
+    TP_OWNED(tp_bodies_fini) struct tp_bodies bodies = {.operators = operators};
     TP_TRY(tp_bodies_decode(wire, NULL, &bodies, err));
     return tp_form_outside(bind_main(&bodies, out, err), err);
 }
 
+troupe_status tp_function_decode(struct tp_wire *wire, troupe_function **out, troupe_error *err)
+{
+    return decode_with(wire, NULL, out, err);
+}
+
 /* -- Both, inside this process ------------------------------------------------------------- */
 
-static troupe_status there_and_back(const troupe_function *function, troupe_function **out,
+static troupe_status there_and_back(const troupe_function *function,
+                                    const troupe_operators *operators, troupe_function **out,
                                     troupe_error *err)
 {
     TP_OWNED(tp_wire_fini) struct tp_wire wire = {.n_frames = 0};
     TP_TRY(tp_function_encode(function, &wire, err));
     TP_TRY(tp_wire_copy_frames(&wire, err));
-    return tp_function_decode(&wire, out, err);
+    return decode_with(&wire, operators, out, err);
 }
 
-troupe_status tp_function_recode(troupe_function **function, troupe_error *err)
+troupe_status tp_function_recode(troupe_function **function, const troupe_operators *operators,
+                                 troupe_error *err)
 {
     TP_OWNED(troupe_function_release) troupe_function *twin = NULL;
-    TP_TRY(there_and_back(*function, &twin, err));
+    TP_TRY(there_and_back(*function, operators, &twin, err));
     if (memcmp(twin->hash, (*function)->hash, sizeof twin->hash) != 0)
         return tp_fail(err, TROUPE_INTERNAL, "function '%s' is not what was encoded",
                        troupe_function_name(twin));

@@ -15,6 +15,7 @@
 
 #include "graph/function.h"
 #include "messages/codec.h"
+#include "troupe/operator.h"
 
 #define TP_FUNCTION_VERSION 1
 #define TP_FUNCTION_INLINE  1024 /* bytes of elements that stand inside; more get a frame */
@@ -24,6 +25,8 @@ struct tp_bodies {
     struct tp_function **list; /* from tp_alloc, each retained; no two have one name */
     uint32_t n;
     uint32_t main; /* the one that is meant when none is named; TP_NO_NODE: not said */
+    /* To decode: the user's operators that they may have (borrowed), or NULL. */
+    const troupe_operators *operators;
 };
 void tp_bodies_fini(struct tp_bodies *bodies);
 
@@ -49,8 +52,9 @@ troupe_status tp_function_encode(const troupe_function *function, struct tp_wire
 troupe_status tp_function_decode(struct tp_wire *wire, troupe_function **out,
                                  troupe_error *err) TROUPE_MUST_CHECK;
 /* Send *function through the codec inside this process, as tp_message_recode: it is replaced by
- * the copy that comes back. On failure it is as it was: EXHAUSTED, or a bug of ours. */
-troupe_status tp_function_recode(troupe_function **function,
+ * the copy that comes back. operators: the user's that it may have, or NULL. On failure it is as
+ * it was: EXHAUSTED, or a bug of ours or of the user's operators. */
+troupe_status tp_function_recode(troupe_function **function, const troupe_operators *operators,
                                  troupe_error *err) TROUPE_MUST_CHECK;
 
 #endif

@@ -25,6 +25,7 @@ struct part {
 struct decoding {
     struct tp_form_reader form;
     const char *source;
+    const troupe_operators *operators;
     struct part *list;
     size_t room;
     uint32_t n, main;
@@ -61,7 +62,7 @@ static const struct tp_function *find(void *arg, const char *name)
 
 static struct tp_finder finder_of(struct decoding *d)
 {
-    return (struct tp_finder){.find = find, .arg = d};
+    return (struct tp_finder){.find = find, .arg = d, .operators = d->operators};
 }
 
 /* -- Heads --------------------------------------------------------------------------------- */
@@ -421,7 +422,7 @@ static troupe_status hand_out(struct decoding *d, struct tp_bodies *out, troupe_
         list[i] = d->list[i].body;
         d->list[i].body = NULL;
     }
-    *out = (struct tp_bodies){list, d->n, d->main};
+    *out = (struct tp_bodies){list, d->n, d->main, d->operators};
     return TROUPE_OK;
 }
 
@@ -440,6 +441,6 @@ static troupe_status decode(struct decoding *d, struct tp_wire *wire, struct tp_
 troupe_status tp_bodies_decode(struct tp_wire *wire, const char *source, struct tp_bodies *out,
                                troupe_error *err)
 {
-    TP_OWNED(decoding_fini) struct decoding d = {.source = source};
+    TP_OWNED(decoding_fini) struct decoding d = {.source = source, .operators = out->operators};
     return tp_form_outside(decode(&d, wire, out, err), err);
 }

@@ -14,6 +14,7 @@ try() { # WORD PROGRAM ARGUMENT... - it succeeds, and says WORD
 }
 try 'y = f32[4] [2, 8, 18, 0.5]' examples/hello
 try ' 0 of them wrong' examples/epoll
+try 'y = f32[4] [1, -4, 6, 0.5]' examples/operator
 try '4000 of 4000 ' examples/threads
 try '100 of 100 ' examples/zmq_poll
 said=$(./troupe show "$top/examples/fashion/fashion_mnist_cnn.onnx" 2>&1 || true)

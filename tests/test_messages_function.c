@@ -176,7 +176,7 @@ START_TEST(the_form_is_these_bytes)
     troupe_error err;
     troupe_function *f = graphs_function(text);
     struct tp_wire wire = {.n_frames = 0};
-    const struct tp_bodies bodies = {&f->body, 1, 0};
+    const struct tp_bodies bodies = {&f->body, 1, 0, NULL};
     ck_ok(tp_bodies_encode(&bodies, TP_PLACES_DROP, &wire, &err));
     const char *at = wire.head.data;
     ck_assert_uint_eq(wire.head.size, sizeof before + sizeof hash + sizeof after);
@@ -195,7 +195,7 @@ START_TEST(lines_and_source_go_along_where_they_are_kept)
     for (int keep = 0; keep < 2; keep++) {
         TP_OWNED(tp_wire_fini) struct tp_wire wire = {.n_frames = 0};
         TP_OWNED(tp_bodies_fini) struct tp_bodies back = {.n = 0};
-        const struct tp_bodies bodies = {&f->body, 1, TP_NO_NODE};
+        const struct tp_bodies bodies = {&f->body, 1, TP_NO_NODE, NULL};
         ck_ok(tp_bodies_encode(&bodies, (enum tp_places)keep, &wire, &err));
         ck_ok(tp_bodies_decode(&wire, keep ? NULL : "other", &back, &err));
         ck_assert_uint_eq(back.main, TP_NO_NODE);

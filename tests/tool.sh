@@ -327,6 +327,8 @@ t 'show --json is an object' 0 '^\{' '' show blend.troupe $two --json
 t 'show --dot is a graph' 0 '^ *digraph' '' show blend.troupe $two --dot
 t 'show --call takes another function' 0 'helper' '' show two.troupe --call helper
 t 'show --operators lists operators' 0 '^Add +[A-Za-z]' '' show --operators
+t 'a plugin that is not there is named' 1 '' '^troupe: none\.so: ' show --operators --plugin none.so
+t 'a plugin that is none is named' 1 '' '^troupe: blend\.troupe: ' run blend.troupe --plugin blend.troupe
 t 'show --operators takes no model' 2 '' '--operators takes no MODEL' show --operators blend.troupe
 # shellcheck disable=SC2086
 t 'explain says why' 0 'ok\.place' '' explain blend.troupe a $two --place ok.place

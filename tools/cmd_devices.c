@@ -72,7 +72,7 @@ static int print_json(const troupe_runtime *runtime)
 int tp_cmd_devices(const struct tp_options *options)
 {
     troupe_runtime *runtime = NULL;
-    int status = tp_model_runtime(options, &runtime);
+    int status = tp_model_runtime(options, NULL, &runtime);
     if (status) return status;
     status = options->json ? print_json(runtime) : print_table(runtime);
     (void)troupe_close(&runtime);

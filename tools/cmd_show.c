@@ -8,6 +8,7 @@
 #include "tools/commands.h"
 #include "tools/json.h"
 #include "tools/model.h"
+#include "tools/plugins.h"
 #include "tools/say.h"
 
 static int make_plan(const struct tp_options *options, struct tp_model *model,
@@ -34,11 +35,22 @@ static int print_text(char **text)
 
 /* -- Operators ---------------------------------------------------------------------------- */
 
-static json_t *operators_json(void)
+/* Operator i: troupe's own, then those of the plugins. */
+static const char *operator_at(const troupe_operators *plugged, size_t i, const char **summary)
+{
+    size_t own = 0;
+    const char *name = troupe_operator(i, summary);
+    if (name || !plugged) return name;
+    while (troupe_operator(own, NULL))
+        own++;
+    return troupe_operators_name(plugged, i - own, summary);
+}
+
+static json_t *operators_json(const troupe_operators *plugged)
 {
     json_t *list = json_array();
     const char *name = NULL, *summary = NULL;
-    for (size_t i = 0; list && (name = troupe_operator(i, &summary)); i++) {
+    for (size_t i = 0; list && (name = operator_at(plugged, i, &summary)); i++) {
         json_t *row = json_pack("{s:s, s:s}", "name", name, "summary", summary);
         if (json_array_append_new(list, row) == 0) continue;
         json_decref(list);
@@ -47,16 +59,25 @@ static json_t *operators_json(void)
     return list;
 }
 
-static int show_operators(const struct tp_options *options)
+static int list_operators(const struct tp_options *options, const troupe_operators *plugged)
 {
     const char *name = NULL, *summary = NULL;
     if (options->json) {
-        json_t *list = operators_json();
+        json_t *list = operators_json(plugged);
         return tp_json_print(&list);
     }
-    for (size_t i = 0; (name = troupe_operator(i, &summary)); i++)
+    for (size_t i = 0; (name = operator_at(plugged, i, &summary)); i++)
         printf("%-24s %s\n", name, summary);
     return TP_EXIT_OK;
+}
+
+static int show_operators(const struct tp_options *options)
+{
+    troupe_operators *plugged = NULL;
+    int status = tp_plugins_load(options, &plugged);
+    if (!status) status = list_operators(options, plugged);
+    troupe_operators_release(&plugged);
+    return status;
 }
 
 /* -- Plans -------------------------------------------------------------------------------- */

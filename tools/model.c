@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/plugins.h"
 #include "tools/say.h"
 
 enum { MOST_RULES = 16 << 20 }; /* bytes of a rule file; a larger one is some other file */
@@ -42,7 +43,10 @@ int tp_model_read(const struct tp_options *options, struct tp_model *out)
     troupe_error err;
     const char *name = NULL;
     out->path = options->operands[0];
+    const int loaded = tp_plugins_load(options, &out->operators);
+    if (loaded) return loaded;
     if (troupe_library_new(&out->library, &err) < 0 ||
+        (out->operators && troupe_library_operators(out->library, out->operators, &err) < 0) ||
         troupe_library_load(out->library, out->path, &name, &err) < 0)
         return tp_say_error(&err);
     if (options->call) name = options->call;
@@ -95,12 +99,14 @@ static int read_rules(const char *path, struct tp_model *model)
 
 /* -- Runtime ------------------------------------------------------------------------------ */
 
-int tp_model_runtime(const struct tp_options *options, troupe_runtime **out)
+int tp_model_runtime(const struct tp_options *options, const troupe_operators *operators,
+                     troupe_runtime **out)
 {
     troupe_options open = TROUPE_OPTIONS_INIT;
     troupe_error err;
     open.devices = options->devices;
     open.wire = options->wire;
+    open.operators = operators;
     return troupe_open(out, &open, &err) < 0 ? tp_say_error(&err) : TP_EXIT_OK;
 }
 
@@ -109,7 +115,7 @@ int tp_model_open(const struct tp_options *options, struct tp_model *model)
     model->how = (troupe_call_options)TROUPE_CALL_OPTIONS_INIT;
     model->how.soft = options->soft;
     model->how.deadline_s = options->deadline;
-    int status = tp_model_runtime(options, &model->runtime);
+    int status = tp_model_runtime(options, model->operators, &model->runtime);
     if (!status && options->place) status = read_rules(options->place, model);
     if (status) return status;
     model->how.cut = troupe_devices(model->runtime) > 1;
@@ -121,6 +127,7 @@ void tp_model_fini(struct tp_model *model)
     troupe_function_release(&model->function);
     troupe_library_destroy(&model->library);
     if (model->runtime) (void)troupe_close(&model->runtime);
+    troupe_operators_release(&model->operators);
     free(model->rules);
     *model = (struct tp_model){0};
 }

@@ -10,7 +10,8 @@
 
 /* Zeroed is valid and empty. */
 struct tp_model {
-    const char *path; /* the command line's */
+    const char *path;            /* the command line's */
+    troupe_operators *operators; /* of the plugins, or NULL */
     troupe_library *library;
     troupe_function *function;
     troupe_runtime *runtime;
@@ -24,8 +25,10 @@ struct tp_model {
 int tp_model_read(const struct tp_options *options, struct tp_model *out);
 /* Open the runtime, read the rules, fill `how`. An exit status; the failure has been said. */
 int tp_model_open(const struct tp_options *options, struct tp_model *model);
-/* Open a runtime over the devices of the command line. As above. */
-int tp_model_runtime(const struct tp_options *options, troupe_runtime **out);
+/* Open a runtime over the devices of the command line, with those operators (may be NULL). As
+ * above. */
+int tp_model_runtime(const struct tp_options *options, const troupe_operators *operators,
+                     troupe_runtime **out);
 void tp_model_fini(struct tp_model *model);
 
 #endif

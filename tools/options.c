@@ -13,7 +13,7 @@
 #include "tools/say.h"
 
 /* How an option's value is read, and so what type its member of struct tp_options has. */
-enum kind { FLAG, TEXT, COUNT, SECONDS, INPUT };
+enum kind { FLAG, TEXT, COUNT, SECONDS, INPUT, PLUGIN };
 
 struct row {
     char letter; /* 0: it has a long name only */
@@ -41,6 +41,8 @@ static const struct row rows[] = {
      "use these devices, as in 'cpu:0,cpu:1(threads=2,memory=1G)'; default: cpu:0"},
     {0, "place", "FILE", PLACED, TEXT, AT(place),
      "place graph nodes by the rules of FILE, one 'PATTERN DEVICE' a line"},
+    {0, "plugin", "FILE", PLACED, PLUGIN, AT(plugins),
+     "also take operators from this shared object; may be given again"},
     {0, "soft", NULL, PLACED, FLAG, AT(soft),
      "relax what cannot be placed as it asks, and say what was relaxed"},
     {0, "call", "NAME", PLACED, TEXT, AT(call),
@@ -93,13 +95,12 @@ static int read_seconds(const struct tp_command *command, const struct row *row,
     return TP_EXIT_OK;
 }
 
-static int add_input(struct tp_options *options, const char *value)
+static int add_to(const char ***list, size_t *n, const char *value)
 {
-    const char **grown =
-        reallocarray(options->inputs, options->n_inputs + 1, sizeof(*options->inputs));
+    const char **grown = reallocarray(*list, *n + 1, sizeof(char *));
     if (!grown) return tp_say_memory();
-    options->inputs = grown;
-    options->inputs[options->n_inputs++] = value;
+    *list = grown;
+    grown[(*n)++] = value;
     return TP_EXIT_OK;
 }
 
@@ -119,7 +120,9 @@ static int take(const struct tp_command *command, const struct row *row, const c
     case SECONDS:
         return read_seconds(command, row, value, member);
     case INPUT:
-        return add_input(out, value);
+        return add_to(&out->inputs, &out->n_inputs, value);
+    case PLUGIN:
+        return add_to(&out->plugins, &out->n_plugins, value);
     }
     return TP_EXIT_OK;
 }
@@ -240,6 +243,7 @@ int tp_options_read(const struct tp_command *command, int argc, char **argv,
 void tp_options_fini(struct tp_options *options)
 {
     free(options->inputs);
+    free(options->plugins);
     *options = (struct tp_options){0};
 }
 

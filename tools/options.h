@@ -15,6 +15,8 @@ struct tp_options {
     const char *operands[2]; /* MODEL, NODE; NULL when not given */
     const char **inputs;     /* NAME=VALUE each, in their order; owned, the texts are not */
     size_t n_inputs;
+    const char **plugins; /* files, in their order; likewise */
+    size_t n_plugins;
     const char *output;  /* a folder, for convert a file; or NULL */
     const char *devices; /* a list, or NULL */
     const char *place;   /* a file of rules, or NULL */

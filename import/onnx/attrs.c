@@ -197,9 +197,10 @@ static const struct tp_attr_spec *spec_of(const struct tp_op *op, const char *na
     return NULL;
 }
 
-troupe_status tp_onnx_attrs_settle(struct tp_onnx_node *node, troupe_error *err)
+troupe_status tp_onnx_attrs_settle(const struct tp_onnx_build *build, struct tp_onnx_node *node,
+                                   troupe_error *err)
 {
-    const struct tp_op *const op = tp_op_find(node->op);
+    const struct tp_op *const op = tp_operators_find(build->model->operators, node->op);
     for (size_t i = 0; op && i < node->n_attrs; i++) {
         troupe_attr *const attr = &node->attrs[i];
         const struct tp_attr_spec *const spec = spec_of(op, attr->name);

@@ -89,7 +89,7 @@ troupe_status tp_onnx_constant(struct tp_onnx_build *build, const char *name,
 static troupe_status result_name(struct tp_onnx_build *build, const struct tp_onnx_node *node,
                                  size_t i, const char **out, troupe_error *err)
 {
-    const struct tp_op *const op = tp_op_find(node->op);
+    const struct tp_op *const op = tp_operators_find(build->model->operators, node->op);
     const struct tp_port *const port = op ? tp_op_port(op->results, i) : NULL;
     char number[24];
     if (node->results[i]) return scoped(build, node->results[i]->text, false, out, err);

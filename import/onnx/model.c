@@ -17,6 +17,7 @@
 #include "base/fail.h"
 #include "graph/arena.h"
 #include "graph/build.h"
+#include "graph/library.h"
 #include "graph/op.h"
 #include "graph/word.h"
 #include "import/onnx/import.h"
@@ -196,7 +197,8 @@ static troupe_status build_function(struct tp_onnx_model *model, const char *nam
     struct tp_onnx_scope scope = {.body = tp_onnx_graph_body(model->proto), .prefix = ""};
     TP_OWNED(build_fini)
     struct tp_onnx_build build = {.model = model, .arena = model->arena, .scope = &scope};
-    TP_TRY(troupe_builder_new(&build.builder, name, NULL, err));
+    const struct tp_finder finder = {.operators = model->operators};
+    TP_TRY(tp_builder_new(&build.builder, name, &finder, err));
     TP_TRY(tp_builder_source(build.builder, source, err));
     TP_TRY(build_graph(&build, err));
     return troupe_builder_finish(&build.builder, out, err);
@@ -217,7 +219,8 @@ static bool is_letter(char c)
 }
 
 /* A text as an identifier: other bytes become underscores. Empty when there is none in it. */
-static void identifier(const char *text, size_t size, char out[NAME_SIZE])
+static void identifier(const troupe_operators *operators, const char *text, size_t size,
+                       char out[NAME_SIZE])
 {
     size_t n = 0;
     bool any = false;
@@ -228,17 +231,18 @@ static void identifier(const char *text, size_t size, char out[NAME_SIZE])
         out[n++] = kept ? text[i] : '_';
     }
     out[any ? n : 0] = 0;
-    if (tp_op_find(out))
+    if (tp_operators_find(operators, out))
         snprintf(out + n, NAME_SIZE - n, "_model"); /* a function may not be called so */
 }
 
 /* "dir/net.v2.onnx" gives "net_v2". */
-static void source_name(const char *source, char out[NAME_SIZE])
+static void source_name(const troupe_operators *operators, const char *source,
+                        char out[NAME_SIZE])
 {
     const char *const slash = strrchr(source, '/');
     const char *const base = slash ? slash + 1 : source;
     const char *const dot = strrchr(base, '.');
-    identifier(base, dot && dot > base ? (size_t)(dot - base) : strlen(base), out);
+    identifier(operators, base, dot && dot > base ? (size_t)(dot - base) : strlen(base), out);
     if (*out == 0) strcpy(out, "model");
 }
 
@@ -276,8 +280,8 @@ static troupe_status add_function(struct tp_onnx_model *model, const struct targ
     const char *const graph = tp_onnx_text(model->proto->graph->name);
     char own[NAME_SIZE], other[NAME_SIZE];
     troupe_error first;
-    identifier(graph, strlen(graph), own);
-    source_name(to->source, other);
+    identifier(model->operators, graph, strlen(graph), own);
+    source_name(model->operators, to->source, other);
     if (*own == 0) return add_as(model, to, other, err);
     const bool taken = library_name(to->library, own) != NULL;
     const troupe_status status = add_as(model, to, own, taken ? &first : err);
@@ -333,7 +337,8 @@ troupe_status tp_onnx_read(const void *bytes, size_t size, const char *folder,
 {
     const struct target to = {.source = source, .library = library, .name = name};
     TP_OWNED(model_fini)
-    struct tp_onnx_model model = {.source = TP_ONNX_SOURCE(bytes, size, folder)};
+    struct tp_onnx_model model = {.source = TP_ONNX_SOURCE(bytes, size, folder),
+                                  .operators = tp_library_finder(library).operators};
     set_label(&model, source);
     const troupe_status status = read_model(&model, &to, err);
     if (status < 0) tp_fail_in(err, "%s", model.label);

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "graph/operator.h"
 #include "import/onnx/names.h"
 #include "import/onnx/onnx.pb-c.h"
 #include "import/onnx/reader.h"
@@ -89,8 +90,13 @@ struct tp_onnx_model {
     struct tp_onnx_function *functions; /* proto->n_functions */
     struct tp_index function_index;     /* of them, by domain, name and overload */
     struct tp_arena *arena;
+    const troupe_operators *operators; /* the library's; may be NULL */
 };
-/* NULL: none. */
+/* The user's operator that a node is: of its domain and name, or, where the standard has none of
+ * that name that we read, of its name alone. NULL: none. */
+const struct tp_op *tp_onnx_user_op(const struct tp_onnx_model *model,
+                                    const Onnx__NodeProto *node);
+/* NULL: none, or there is a user's operator of that name. */
 struct tp_onnx_function *tp_onnx_function_of(const struct tp_onnx_model *model,
                                              const Onnx__NodeProto *node);
 troupe_status tp_onnx_functions_add(struct tp_onnx_model *model,
@@ -229,7 +235,7 @@ troupe_attr *tp_onnx_attr_find(struct tp_onnx_node *node, const char *name);
 void tp_onnx_attr_drop(struct tp_onnx_node *node, const char *name);
 void tp_onnx_attr_add(struct tp_onnx_node *node, troupe_attr attr);
 /* Those that our operator wants as element types become ones. */
-troupe_status tp_onnx_attrs_settle(struct tp_onnx_node *node,
+troupe_status tp_onnx_attrs_settle(const struct tp_onnx_build *build, struct tp_onnx_node *node,
                                    troupe_error *err) TROUPE_MUST_CHECK;
 
 /* Numbers as tensors: scalars (rank 0, n = 1) or lists (rank 1); floats are rounded to f32. */

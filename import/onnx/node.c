@@ -133,12 +133,17 @@ static troupe_status build_standard(struct tp_onnx_build *build, struct tp_onnx_
                                     troupe_error *err)
 {
     const struct tp_onnx_op *const op = tp_onnx_op_find(tp_onnx_text(node->proto->op_type));
+    const struct tp_op *const user = tp_onnx_user_op(build->model, node->proto);
+    if (user) {
+        node->op = user->name;
+        return tp_onnx_attrs_settle(build, node, err);
+    }
     if (!op || *tp_onnx_domain(node->proto->domain)) /* the survey refused those */
         return tp_fail(err, TROUPE_UNSUPPORTED, "no such operator");
     if (!op->ours) return build_constant(build, node, err);
     node->op = op->ours;
     if (op->upgrade && node->version < op->below) TP_TRY(op->upgrade(build, node, err));
-    return tp_onnx_attrs_settle(node, err);
+    return tp_onnx_attrs_settle(build, node, err);
 }
 
 /* Everything but what the builder says, which names the graph node itself. */

@@ -55,11 +55,25 @@ static size_t write_key(char *key, size_t room, const char *domain, const char *
     return n > 0 && (size_t)n < room ? (size_t)n : 0;
 }
 
+const struct tp_op *tp_onnx_user_op(const struct tp_onnx_model *model,
+                                    const Onnx__NodeProto *node)
+{
+    char name[KEY_SIZE];
+    const char *const domain = tp_onnx_domain(node->domain);
+    if (!model->operators) return NULL;
+    const int n = snprintf(name, sizeof(name), "%s%s%s", domain, *domain ? "." : "",
+                           tp_onnx_text(node->op_type));
+    if (n < 0 || (size_t)n >= sizeof(name)) return NULL; /* longer than any that fits a text */
+    if (!*domain && tp_onnx_op_find(name)) return NULL;
+    const struct tp_op *const op = tp_operators_find(model->operators, name);
+    return op && op->user ? op : NULL;
+}
+
 struct tp_onnx_function *tp_onnx_function_of(const struct tp_onnx_model *model,
                                              const Onnx__NodeProto *node)
 {
     char key[KEY_SIZE];
-    if (model->proto->n_functions == 0) return NULL;
+    if (model->proto->n_functions == 0 || tp_onnx_user_op(model, node)) return NULL;
     if (write_key(key, sizeof(key), node->domain, node->op_type, node->overload) == 0)
         return NULL;
     const uint32_t i = tp_index_find(&model->function_index, key);

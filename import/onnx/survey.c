@@ -146,6 +146,7 @@ static void see_node(struct survey *s, const struct tp_onnx_body *body,
     struct tp_onnx_function *const function = tp_onnx_function_of(s->model, node);
     for (size_t i = 0; i < node->n_attribute; i++)
         see_attribute(s, body, node->attribute[i]);
+    if (tp_onnx_user_op(s->model, node)) return;
     if (function)
         reach(s, function);
     else if (*domain)

@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "troupe/function.h"
+#include "troupe/operator.h"
 #include "troupe/status.h"
 #include "troupe/tensor.h"
 
@@ -83,10 +84,14 @@ typedef struct troupe_options {
     /* Instances (a plan made ready for given shapes) kept for each plan; the one used least
      * recently goes first, and is freed after its last call. 0: 8; at most 1024. */
     size_t max_instances;
+    /* The user's operators that calls may use; retained until the runtime is closed. A call of a
+     * function with others gives UNSUPPORTED. NULL: troupe's own alone. */
+    const troupe_operators *operators;
 } troupe_options;
 #define TROUPE_OPTIONS_INIT                                                                    \
     {                                                                                          \
-        sizeof(troupe_options), NULL, TROUPE_AUTO, TROUPE_AUTO, 0, 0, NULL, false, 0, 0        \
+        sizeof(troupe_options), NULL, TROUPE_AUTO, TROUPE_AUTO, 0, 0, NULL, false, 0, 0,       \
+            NULL                                                                               \
     }
 
 /* options NULL: TROUPE_OPTIONS_INIT. INVALID or NOT_FOUND: a device list that cannot be had, a
