@@ -111,6 +111,7 @@ void tp_block_clear(struct tp_block *block)
     for (uint32_t i = 0; i < n_results; i++)
         troupe_tensor_release(&block->results[i]);
     block->pending = NULL;
+    if (TP_UNLIKELY(block->lent.frames != NULL)) tp_lend_clear(block);
     if (block->count.failed) {
         clear_frames(block);
         clear_errors(block);
@@ -126,6 +127,7 @@ void tp_block_destroy(struct tp_block **at)
     tp_block_clear(block);
     for (uint32_t i = 0; i < block->n_shards; i++)
         tp_frame_fini(&block->shards[i].frame);
+    tp_lend_destroy(block);
     tp_instance_release(&block->instance);
     tp_free(block);
 }

@@ -27,6 +27,7 @@
 #include "actors/actor.h"
 #include "actors/count.h"
 #include "actors/device.h"
+#include "actors/lend.h"
 #include "actors/plan.h"
 #include "actors/timers.h"
 #include "exec/executor.h"
@@ -93,12 +94,13 @@ struct tp_block {
     bool profile;
     uint32_t n_shards;
     struct tp_shard_actor *shards;
-    uint32_t cause;           /* the shard that failed first; TP_NO_SHARD: none did */
-    uint8_t *ends;            /* per shard: enum tp_shard_end */
-    uint8_t *seen;            /* per edge: its value has come */
-    struct tp_message *edges; /* per edge: TENSOR, fixed */
-    uint64_t *edge_bytes;     /* per edge: bytes that crossed, with `profile` */
-    troupe_tensor **results;  /* per result of the function; empty between calls */
+    uint32_t cause;            /* the shard that failed first; TP_NO_SHARD: none did */
+    uint8_t *ends;             /* per shard: enum tp_shard_end */
+    uint8_t *seen;             /* per edge: its value has come */
+    struct tp_message *edges;  /* per edge: TENSOR, fixed */
+    uint64_t *edge_bytes;      /* per edge: bytes that crossed, with `profile` */
+    troupe_tensor **results;   /* per result of the function; empty between calls */
+    struct tp_lent_block lent; /* what a call lends to the frames */
 };
 
 /* devices: the device actors by the index of the instance's devices. EXHAUSTED. */
@@ -160,9 +162,10 @@ struct tp_pending {
     /* Borrowed: from the request while it is planned, then from the block's plan. */
     const troupe_function *function;
     const troupe_function *asked; /* as the caller named it: a key, not looked at */
-    const troupe_tensor **args;   /* retained unless sync */
+    const troupe_tensor **args;   /* retained unless sync; NULL: given away and used up */
     uint32_t n_args, args_capacity;
     size_t bytes; /* of arguments, taken in for a runtime with a limit */
+    struct tp_lending lending; /* memory for results, and arguments given away */
     struct tp_block *block;
     _Atomic(struct tp_block *) watched; /* the same, for who has a pin: release when it runs */
     troupe_status early;                /* FORGETTING: what ended it */

@@ -50,9 +50,11 @@ void tp_caller_settle(struct troupe_caller *caller)
 
 static void release_args(struct tp_pending *pending)
 {
-    if (pending->sync) return;
+    const bool lends = pending->lending.any;
+    if (pending->sync && !lends) return;
     for (uint32_t i = 0; i < pending->n_args; i++)
-        troupe_tensor_release((troupe_tensor **)&pending->args[i]);
+        if (!pending->sync || pending->lending.give[i])
+            troupe_tensor_release((troupe_tensor **)&pending->args[i]);
 }
 
 /* End the slot's generation; false while someone holds a pin. */
@@ -174,6 +176,8 @@ static void take_done(struct troupe_caller *caller, struct tp_pending *pending)
 {
     if (try_again(caller, pending)) return;
     if (pending->timer.fire) tp_timers_remove(caller->runtime->stage->timers, &pending->timer);
+    if (!pending->error.code && pending->lending.any)
+        (void)!tp_lend_settle(pending, &pending->error);
     if (pending->error.code) tp_tally(&caller->failed, 1);
     tp_tally(&caller->ended, 1);
     if (pending->report) make_report(pending);
@@ -397,6 +401,7 @@ void tp_caller_destroy(struct troupe_caller **at)
         struct tp_pending *chunk =
             atomic_load_explicit(&caller->chunks[i / TP_CHUNK], memory_order_relaxed);
         tp_free(chunk[i % TP_CHUNK].args);
+        tp_lending_fini(&chunk[i % TP_CHUNK].lending);
     }
     for (uint32_t i = 0; i < TP_CHUNKS; i++)
         tp_free(atomic_load_explicit(&caller->chunks[i], memory_order_relaxed));

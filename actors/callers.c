@@ -185,23 +185,33 @@ static void leave_start(struct troupe_caller *caller)
     tp_caller_settle(caller);
 }
 
+/* TROUPE_BUSY, too: it has not started. */
+static troupe_status call(troupe_caller *caller, const struct tp_start *start,
+                          uint64_t *out_call, troupe_error *err)
+{
+    struct tp_pending *pending;
+    TP_TRY(tp_runtime_check(caller->runtime, err));
+    if (!start->done)
+        return tp_fail(err, TROUPE_INVALID, "a call without a function to tell its end");
+    if (TP_UNLIKELY(tp_guest_now == TP_GUEST_OPERATOR))
+        return tp_fail(err, TROUPE_INVALID, "not in a callback of an operator");
+    TP_TRY(tp_start_check(start, err));
+    troupe_status status = tp_caller_start(caller, start, &pending, err);
+    if (status) return status;
+    if (out_call) *out_call = atomic_load_explicit(&pending->id, memory_order_relaxed);
+    leave_start(caller);
+    return TROUPE_OK;
+}
+
 troupe_status troupe_caller_call(troupe_caller *caller, const troupe_function *function,
                                  const troupe_tensor *const *args, size_t n_args,
                                  const troupe_call_options *options, troupe_done_fn *done,
                                  void *arg, uint64_t *out_call, troupe_error *err)
 {
     const struct tp_start start = {function, args, n_args, options, done, arg};
-    struct tp_pending *pending;
-    TP_TRY(tp_runtime_check(caller->runtime, err));
-    if (!done) return tp_fail(err, TROUPE_INVALID, "a call without a function to tell its end");
-    if (TP_UNLIKELY(tp_guest_now == TP_GUEST_OPERATOR))
-        return tp_fail(err, TROUPE_INVALID, "not in a callback of an operator");
-    TP_TRY(tp_start_check(&start, err));
-    troupe_status status = tp_caller_start(caller, &start, &pending, err);
-    if (status) return status;
-    if (out_call) *out_call = atomic_load_explicit(&pending->id, memory_order_relaxed);
-    leave_start(caller);
-    return TROUPE_OK;
+    const troupe_status status = call(caller, &start, out_call, err);
+    if (status) tp_lend_drop(&start);
+    return status;
 }
 
 int troupe_caller_fd(const troupe_caller *caller)

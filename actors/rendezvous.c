@@ -142,6 +142,7 @@ static troupe_status start_block(struct tp_pending *pending, struct tp_block **o
     TP_OWNED(tp_block_destroy) struct tp_block *block = NULL;
     TP_TRY(tp_block_new(pending->answer, pending->caller->runtime->device_actors, &block, err));
     if (pending->profile) TP_TRY(tp_block_profile(block, err));
+    if (pending->lending.any) TP_TRY(tp_lend_block(pending, block, err));
     *out = block;
     block = NULL;
     return TROUPE_OK;

@@ -109,12 +109,20 @@ static troupe_status await(struct troupe_caller *caller, struct tp_pending *pend
     return status;
 }
 
+/* It does not start, so what it was given is let go. */
+static TP_COLD troupe_status refuse(const struct tp_start *start, troupe_status status)
+{
+    tp_lend_drop(start);
+    return status;
+}
+
 static troupe_status run_started(struct troupe_caller *caller, const struct tp_start *start,
                                  troupe_tensor **results, size_t n_results, troupe_error *err)
 {
     struct tp_pending *pending;
     troupe_status status = tp_caller_start(caller, start, &pending, err);
-    return status ? status : await(caller, pending, results, n_results, err);
+    if (status) return refuse(start, status);
+    return await(caller, pending, results, n_results, err);
 }
 
 /* -- Either -------------------------------------------------------------------------------- */
@@ -171,13 +179,14 @@ troupe_status troupe_run(troupe_runtime *runtime, const troupe_function *functio
 {
     const struct tp_start start = {function, args, n_args, options, NULL, NULL};
     struct troupe_caller *caller;
-    TP_TRY(tp_runtime_check(runtime, err));
-    TP_TRY(tp_start_check(&start, err));
-    TP_TRY(check_results(function, n_results, err));
-    TP_TRY(tp_runtime_runner(runtime, &caller, err));
-    TP_TRY(tp_caller_enter(caller, err));
-    troupe_status status =
-        options ? TROUPE_PENDING : run_here(caller, &start, results, n_results, err);
+    troupe_status status;
+    if ((status = tp_runtime_check(runtime, err)) < 0 ||
+        (status = tp_start_check(&start, err)) < 0 ||
+        (status = check_results(function, n_results, err)) < 0 ||
+        (status = tp_runtime_runner(runtime, &caller, err)) < 0 ||
+        (status = tp_caller_enter(caller, err)) < 0)
+        return refuse(&start, status);
+    status = options ? TROUPE_PENDING : run_here(caller, &start, results, n_results, err);
     if (status == TROUPE_PENDING) status = run_started(caller, &start, results, n_results, err);
     /* A permit that was given back, deadlines that passed: what they made runnable is others'.
      * */

@@ -117,7 +117,8 @@ static troupe_status set_args(struct tp_pending *pending, const struct tp_start 
 static void retain_args(struct tp_pending *pending)
 {
     for (uint32_t i = 0; !pending->sync && i < pending->n_args; i++)
-        troupe_tensor_retain(pending->args[i]);
+        if (!pending->lending.any || !pending->lending.give[i])
+            troupe_tensor_retain(pending->args[i]);
 }
 
 /* -- Options ------------------------------------------------------------------------------- */
@@ -198,6 +199,7 @@ static troupe_status start_known(struct tp_pending *pending, struct tp_known *kn
     TP_OWNED(tp_block_destroy) struct tp_block *block = NULL;
     TP_TRY(tp_known_take_block(pending->caller, known, &block, err));
     if (pending->profile) TP_TRY(tp_block_profile(block, err));
+    if (pending->lending.any) TP_TRY(tp_lend_block(pending, block, err));
     pending->function = block->instance->plan->request.function;
     pending->block = block;
     block = NULL;
@@ -220,6 +222,8 @@ static troupe_status fill_slot(struct tp_pending *pending, const struct tp_start
 {
     const struct tp_function *body = start->function->body;
     TP_TRY(set_args(pending, start, err));
+    pending->lending.any = false;
+    if (tp_lends(start->options)) TP_TRY(tp_lend_note(pending, start, err));
     set_options(pending, start->options);
     pending->sync = !start->done;
     pending->finished = pending->gone = false;

@@ -63,18 +63,6 @@ static void set_view(struct tp_frame *frame, const struct tp_step *step,
         frame->types[frame->program->slots[slot].dynamic] = *type;
 }
 
-/* The tensor, which is moved, is the slot's. A result of a dynamic step has the storage DYNAMIC
- * even when its own type was known before. */
-static void set_tensor(struct tp_frame *frame, uint32_t slot, troupe_tensor **tensor)
-{
-    const struct tp_slot *s = &frame->program->slots[slot];
-    /* Values without elements have an address, too. */
-    frame->values[slot].data = (*tensor)->data ? (*tensor)->data : frame;
-    if (!s->type) frame->types[s->dynamic] = (*tensor)->type;
-    frame->owners[s->owner] = *tensor;
-    *tensor = NULL;
-}
-
 /* Memory of the pool, or none yet where the kernel makes the result. */
 static troupe_status set_result(struct tp_frame *frame, const struct tp_op *op, uint32_t slot,
                                 const struct tp_type *type, troupe_error *err)
@@ -86,7 +74,7 @@ static troupe_status set_result(struct tp_frame *frame, const struct tp_op *op, 
         return tp_fail(err, TROUPE_INVALID, "the shape of a result cannot be told: %s",
                        tp_type_text(type).text);
     TP_TRY(tp_pool_tensor(frame->program->pool, type, &tensor, err));
-    set_tensor(frame, slot, &tensor);
+    tp_frame_set(frame, slot, &tensor);
     return TROUPE_OK;
 }
 
@@ -103,38 +91,11 @@ static troupe_status set_results(struct tp_frame *frame, const struct tp_step *s
     return TROUPE_OK;
 }
 
-/* Results that the kernel makes or gives while it runs. */
-struct open_results {
-    struct tp_results results;
-    struct tp_frame *frame;
-    const struct tp_step *step;
-};
-
-static troupe_status make_result(struct tp_results *results, uint32_t i,
-                                 const struct tp_type *type, troupe_error *err)
-{
-    const struct open_results *open = tp_container_of(results, struct open_results, results);
-    troupe_tensor *tensor;
-    TP_TRY(tp_pool_tensor(open->frame->program->pool, type, &tensor, err));
-    set_tensor(open->frame, open->step->results[i], &tensor);
-    return TROUPE_OK;
-}
-
-static troupe_status give_result(struct tp_results *results, uint32_t i, troupe_tensor **tensor,
-                                 troupe_error *err)
-{
-    const struct open_results *open = tp_container_of(results, struct open_results, results);
-    (void)err; /* there is nothing to be had */
-    set_tensor(open->frame, open->step->results[i], tensor);
-    return TROUPE_OK;
-}
-
 static troupe_status launch(struct tp_frame *frame, const struct tp_step *step,
                             const struct tp_prepare *prepared, troupe_error *err)
 {
     struct tp_pool *pool = frame->program->pool;
     void *workspace = NULL;
-    struct open_results open = {{make_result, give_result}, frame, step};
     if (prepared->workspace) TP_TRY(tp_pool_take(pool, prepared->workspace, &workspace, err));
     const struct tp_launch launch = {
         .values = frame->values,
@@ -150,7 +111,6 @@ static troupe_status launch(struct tp_frame *frame, const struct tp_step *step,
         .n_attrs = step->n_attrs,
         .node = step->name,
         .device = frame->program->device->text,
-        .open = step->node->op->makes ? &open.results : NULL,
     };
     troupe_status status = prepared->run(&launch, err);
     if (workspace) tp_pool_give(pool, workspace, prepared->workspace);

@@ -21,6 +21,8 @@ struct emitter {
     /* Owned roots by the item with which they die, a list for each item linked by `next`. */
     uint32_t *dies, *next;
     bool *moved; /* per slot: its owner went with a SEND or RESULT */
+    bool *
+        taken; /* per slot of an argument: a value takes its memory, if the call gives it away */
     /* What inference and preparation see of the graph node in hand. */
     const struct tp_type **inputs;
     struct tp_view *known;
@@ -33,6 +35,7 @@ static void emitter_fini(struct emitter *emitter)
     tp_free(emitter->dies);
     tp_free(emitter->next);
     tp_free(emitter->moved);
+    tp_free(emitter->taken);
     tp_free((void *)emitter->inputs);
     tp_free(emitter->known);
     tp_free(emitter->results);
@@ -71,7 +74,9 @@ static troupe_status emitter_init(struct emitter *emitter, struct tp_maker *make
     emitter->dies = tp_alloc_array(items, sizeof *emitter->dies);
     emitter->next = tp_alloc_array(slots, sizeof *emitter->next);
     emitter->moved = tp_alloc_array(slots, sizeof *emitter->moved);
-    if (!emitter->spare_of || !emitter->dies || !emitter->next || !emitter->moved)
+    emitter->taken = tp_alloc_array(slots, sizeof *emitter->taken);
+    if (!emitter->spare_of || !emitter->dies || !emitter->next || !emitter->moved ||
+        !emitter->taken)
         return tp_fail_memory(err, slots * sizeof *emitter->next);
     memset(emitter->dies, 0xff, items * sizeof *emitter->dies);
     for (uint32_t i = 0; i < maker->program->n_spares; i++)
@@ -186,9 +191,41 @@ static void name_step(struct tp_step *step, const struct tp_node *node)
     step->n_results = (uint16_t)node->n_results;
 }
 
+/* -- Arguments that a call may give away ---------------------------------------------------- */
+
+#define LOOKED_AT 64 /* arguments; more are not worth the time */
+
+/* Nobody needs the argument any more when result i of item's graph node is written, or the node
+ * alone, which may write over it. */
+static bool is_free(const struct emitter *emitter, const struct tp_node *node, uint32_t i,
+                    uint32_t item, uint32_t slot)
+{
+    const struct tp_life *life = &emitter->maker->life[slot];
+    if (life->escapes || emitter->taken[slot] || life->last > item) return false;
+    return life->last < item || (i == 0 && tp_maker_may_reuse(emitter->maker, node, slot));
+}
+
+/* An argument of that type whose memory the value of the slot may have; TP_NO_INDEX: none. */
+static uint32_t find_gift(struct emitter *emitter, const struct tp_node *node, uint32_t i,
+                          uint32_t item, const struct tp_type *type)
+{
+    const struct tp_program *program = emitter->maker->program;
+    if (type->dtype == TROUPE_STRING) return TP_NO_INDEX;
+    for (uint32_t k = 0; k < program->n_args && k < LOOKED_AT; k++) {
+        const struct tp_type *given = emitter->maker->slots[program->args[k]].type;
+        if (!given || given->dtype != type->dtype ||
+            !tp_shape_equal(&given->shape, &type->shape) ||
+            !is_free(emitter, node, i, item, program->args[k]))
+            continue;
+        emitter->taken[program->args[k]] = true;
+        return k;
+    }
+    return TP_NO_INDEX;
+}
+
 /* Results that leave get a tensor each, just before the kernel writes them. */
 static troupe_status emit_owns(struct emitter *emitter, const struct tp_node *node,
-                               troupe_error *err)
+                               uint32_t item, troupe_error *err)
 {
     struct tp_maker *maker = emitter->maker;
     for (uint32_t i = 0; i < node->n_results; i++) {
@@ -200,18 +237,19 @@ static troupe_status emit_owns(struct emitter *emitter, const struct tp_node *no
         TP_TRY(add_step(maker, TP_STEP_OWN, &step, err));
         step->value = slot;
         step->index = emitter->spare_of[slot];
+        step->edge = find_gift(emitter, node, i, item, maker->slots[slot].type);
     }
     return TROUPE_OK;
 }
 
 static troupe_status emit_launch(struct emitter *emitter, const struct tp_node *node,
-                                 troupe_error *err)
+                                 uint32_t item, troupe_error *err)
 {
     struct tp_maker *maker = emitter->maker;
     bool known = tp_maker_static(maker, node);
     struct tp_step *step;
     maker->program->kernels++;
-    if (known) TP_TRY(emit_owns(emitter, node, err));
+    if (known) TP_TRY(emit_owns(emitter, node, item, err));
     TP_TRY(add_step(maker, known ? TP_STEP_KERNEL : TP_STEP_DYNAMIC, &step, err));
     name_step(step, node);
     TP_TRY(slot_list(maker, node->inputs, node->n_inputs, &step->inputs, err));
@@ -239,14 +277,14 @@ static troupe_status emit_view(struct emitter *emitter, const struct tp_node *no
 }
 
 static troupe_status emit_node(struct emitter *emitter, const struct tp_node *node,
-                               troupe_error *err)
+                               uint32_t item, troupe_error *err)
 {
     if (node->n_inputs > UINT16_MAX || node->n_results > UINT16_MAX)
         return tp_fail(err, TROUPE_INVALID, "node '%s' has more than %d inputs or results",
                        node->name, UINT16_MAX);
     if (tp_node_is_view(node) && tp_maker_static(emitter->maker, node))
         return emit_view(emitter, node, err);
-    return emit_launch(emitter, node, err);
+    return emit_launch(emitter, node, item, err);
 }
 
 /* True when the owner of `slot` may be moved away by what `item` does. */
@@ -298,7 +336,7 @@ static troupe_status emit_item(struct emitter *emitter, uint32_t item, troupe_er
     const struct tp_item *it = &emitter->maker->shard->items[item];
     switch (it->kind) {
     case TP_ITEM_NODE:
-        TP_TRY(emit_node(emitter, &emitter->maker->function->nodes[it->id], err));
+        TP_TRY(emit_node(emitter, &emitter->maker->function->nodes[it->id], item, err));
         break;
     case TP_ITEM_RECV:
         TP_TRY(emit_wait(emitter, it->id, err));

@@ -80,11 +80,41 @@ static troupe_status make_room(struct tp_room *room, const struct tp_launch *lau
     return TROUPE_OK;
 }
 
+void tp_frame_set(struct tp_frame *frame, uint32_t slot, troupe_tensor **tensor)
+{
+    const struct tp_slot *s = &frame->program->slots[slot];
+    /* Values without elements have an address, too. */
+    frame->values[slot].data = (*tensor)->data ? (*tensor)->data : frame;
+    if (!s->type) frame->types[s->dynamic] = (*tensor)->type;
+    frame->owners[s->owner] = *tensor;
+    *tensor = NULL;
+}
+
+static troupe_status open_result(struct tp_room *room, const struct tp_launch *launch,
+                                 size_t result, const struct tp_type *type, troupe_error *err)
+{
+    struct tp_frame *frame = tp_container_of(room, struct tp_frame, room);
+    troupe_tensor *tensor;
+    TP_TRY(tp_pool_tensor(frame->program->pool, type, &tensor, err));
+    tp_frame_set(frame, launch->results[result], &tensor);
+    return TROUPE_OK;
+}
+
+static troupe_status give_result(struct tp_room *room, const struct tp_launch *launch,
+                                 size_t result, troupe_tensor **tensor, troupe_error *err)
+{
+    (void)err; /* there is nothing to be had */
+    tp_frame_set(tp_container_of(room, struct tp_frame, room), launch->results[result], tensor);
+    return TROUPE_OK;
+}
+
 troupe_status tp_frame_init(struct tp_frame *frame, const struct tp_program *program,
                             void *memory, troupe_error *err)
 {
-    *frame = (struct tp_frame){
-        .program = program, .waits = TP_NO_INDEX, .pace = 1, .room = {.make = make_room}};
+    *frame = (struct tp_frame){.program = program,
+                               .waits = TP_NO_INDEX,
+                               .pace = 1,
+                               .room = {make_room, open_result, give_result}};
     carve_all(frame, program, memory);
     if (program->arena_size)
         TP_TRY(tp_pool_take(program->pool, program->arena_size, &frame->arena, err));
@@ -101,6 +131,7 @@ void tp_frame_fini(struct tp_frame *frame)
         troupe_tensor_release(&frame->results[i]);
     for (uint32_t i = 0; i < frame->program->n_spares; i++)
         tp_spares_close(&frame->spares[i]);
+    tp_spares_close(&frame->heads);
     if (frame->arena)
         tp_pool_give(frame->program->pool, frame->arena, frame->program->arena_size);
     tp_free(frame->profile);
@@ -190,10 +221,45 @@ static troupe_status launch(struct tp_frame *frame, struct tp_launch *launch,
     return status;
 }
 
+static troupe_status need_heads(struct tp_frame *frame, troupe_error *err)
+{
+    if (frame->heads) return TROUPE_OK;
+    return tp_heads_new(&frame->heads, frame->program->pool, err);
+}
+
+/* The argument that the step may take, if the call gave it away and has it alone. */
+static troupe_tensor *take_gift(struct tp_frame *frame, const struct tp_step *step)
+{
+    troupe_tensor **at = step->edge == TP_NO_INDEX ? NULL : frame->lent->gifts[step->edge],
+                  *gift = NULL;
+    if (!at || !*at || !tp_tensor_sole(*at) || (uintptr_t)(*at)->data % TP_ALIGN) return NULL;
+    frame->owners[frame->program->slots[frame->program->args[step->edge]].owner] = NULL;
+    gift = *at;
+    *at = NULL;
+    return gift;
+}
+
+/* Memory that the call lends for the value, or an argument's that it gave away. */
+static troupe_status own_lent(struct tp_frame *frame, const struct tp_step *step,
+                              troupe_tensor **out, troupe_error *err)
+{
+    const struct tp_target *target = &frame->lent->targets[step->index];
+    if (target->data) {
+        TP_TRY(need_heads(frame, err));
+        return tp_heads_over(frame->heads, frame->values[step->value].type, target->data,
+                             target->size, out, err);
+    }
+    *out = take_gift(frame, step);
+    return *out ? TROUPE_OK : tp_spares_take(frame->spares[step->index], out, err);
+}
+
 static troupe_status own(struct tp_frame *frame, const struct tp_step *step, troupe_error *err)
 {
     troupe_tensor *tensor;
-    TP_TRY(tp_spares_take(frame->spares[step->index], &tensor, err));
+    if (TP_UNLIKELY(frame->lent != NULL))
+        TP_TRY(own_lent(frame, step, &tensor, err));
+    else
+        TP_TRY(tp_spares_take(frame->spares[step->index], &tensor, err));
     frame->owners[frame->program->slots[step->value].owner] = tensor;
     frame->values[step->value].data = tensor->data;
     return TROUPE_OK;
@@ -203,9 +269,9 @@ static troupe_status own(struct tp_frame *frame, const struct tp_step *step, tro
 static troupe_status view_tensor(struct tp_frame *frame, uint32_t slot, troupe_tensor *owner,
                                  troupe_tensor **out, troupe_error *err)
 {
-    struct tp_buffer *buffer = tp_buffer_retain(owner->buffer);
-    size_t offset = (size_t)((char *)frame->values[slot].data - (char *)buffer->data);
-    return tp_tensor_over(out, frame->values[slot].type, &buffer, offset, err);
+    TP_TRY(need_heads(frame, err));
+    return tp_heads_view(frame->heads, frame->values[slot].type, owner->buffer,
+                         frame->values[slot].data, out, err);
 }
 
 /* The value of a slot as a tensor that the caller owns; its owner is moved when `last`. */

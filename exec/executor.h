@@ -12,21 +12,36 @@
 
 #include "exec/steps.h"
 
+/* What one call lends to a frame. Zeroed is nothing. */
+struct tp_target {
+    void *data; /* aligned to TP_ALIGN, outlives the tensor; NULL: none */
+    size_t size;
+};
+struct tp_lent {
+    /* Per spares: memory of the caller's that the tensor has instead of the pool's. */
+    struct tp_target *targets;
+    /* Per argument of the shard: where the call holds it, when it was given away and nobody else
+     * uses it, so that a value may take its memory, and the place is NULL then; else NULL. */
+    troupe_tensor ***gifts;
+};
+
 struct tp_frame {
     const struct tp_program *program;
     uint32_t pc;    /* the next step */
     uint32_t waits; /* the edge that it waits for, or TP_NO_INDEX */
     uint32_t ran;   /* graph nodes that ran */
     uint32_t pace;  /* graph nodes between two looks at the clock; kept from call to call */
-    struct tp_view *values;    /* per slot */
-    troupe_tensor **owners;    /* per owner; NULL: nothing is held */
-    struct tp_type *types;     /* per dynamic slot */
-    struct tp_spares **spares; /* per spares; kept from call to call */
-    uint8_t *arrived;          /* per edge that comes in */
-    void *arena;               /* of the device's pool; NULL when the program needs none */
-    troupe_tensor **results;   /* per result of the shard; the frame's until they are taken */
-    uint64_t *profile;         /* ticks per step, or NULL */
-    struct tp_room room;       /* for results of strings */
+    struct tp_view *values;     /* per slot */
+    troupe_tensor **owners;     /* per owner; NULL: nothing is held */
+    struct tp_type *types;      /* per dynamic slot */
+    struct tp_spares **spares;  /* per spares; kept from call to call */
+    struct tp_spares *heads;    /* for views that leave; NULL until there is one */
+    const struct tp_lent *lent; /* by the call in hand; NULL: nothing */
+    uint8_t *arrived;           /* per edge that comes in */
+    void *arena;                /* of the device's pool; NULL when the program needs none */
+    troupe_tensor **results;    /* per result of the shard; the frame's until they are taken */
+    uint64_t *profile;          /* ticks per step, or NULL */
+    struct tp_room room;        /* for results of strings */
 };
 
 /* How a frame gives values away, and how it learns that it shall stop. */
@@ -58,6 +73,9 @@ bool tp_frame_arrive(struct tp_frame *frame, uint32_t edge, troupe_tensor **valu
  * when io->stop was set, ends the run. */
 troupe_status tp_frame_run(struct tp_frame *frame, struct tp_io *io, uint64_t budget_ns,
                            troupe_error *err) TROUPE_MUST_CHECK;
+/* A value of a dynamic step (storage DYNAMIC, even when its type was known before) is that tensor,
+ * which is taken over. */
+void tp_frame_set(struct tp_frame *frame, uint32_t slot, troupe_tensor **tensor);
 /* Let go of all that the run holds but its results. */
 void tp_frame_clear(struct tp_frame *frame);
 

@@ -125,7 +125,8 @@ static uint32_t reusable(const struct tp_maker *maker, const struct tp_node *nod
         const struct tp_life *life = &maker->life[s->root];
         if (s->storage != TP_STORE_ARENA || life->last != item || life->taken) continue;
         if (s->type && s->type->dtype == type->dtype &&
-            tp_shape_equal(&s->type->shape, &type->shape))
+            tp_shape_equal(&s->type->shape, &type->shape) &&
+            tp_maker_may_reuse(maker, node, s->root))
             return s->root;
     }
     return TP_NO_INDEX;

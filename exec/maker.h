@@ -29,7 +29,7 @@ struct tp_maker {
     struct tp_life *life; /* per slot */
     size_t slots_capacity, steps_capacity, life_capacity;
     struct tp_slot *slots; /* grown here, moved into the program at the end */
-    size_t workspace; /* the largest that a kernel asked for */
+    size_t workspace;      /* the largest that a kernel asked for */
 };
 
 /* Layout: give every ARENA slot its place. */
@@ -50,6 +50,11 @@ static inline bool tp_node_is_view(const struct tp_node *node)
         if (node->results[i] != TP_NO_VALUE) return false;
     return node->n_results > 0 && node->results[0] != TP_NO_VALUE;
 }
+
+/* Result 0 of the graph node may be written over the elements of slot `root`: the op's row allows it
+ * for every input that has them. */
+bool tp_maker_may_reuse(const struct tp_maker *maker, const struct tp_node *node,
+                        uint32_t root);
 
 /* The types of all inputs and results that the graph node has are known before it runs. */
 bool tp_maker_static(const struct tp_maker *maker, const struct tp_node *node);

@@ -287,6 +287,7 @@ static troupe_status piece_new(struct tp_pool *pool, const struct tp_type *type,
     piece->size = size;
     piece->buffer.data = (char *)memory + PIECE_HEAD;
     piece->buffer.size = size - PIECE_HEAD;
+    piece->buffer.ours = true;
     piece->buffer.free = free_buffer;
     piece->tensor.type = *type;
     piece->tensor.count = tp_shape_count_known(&type->shape);
@@ -449,5 +450,51 @@ troupe_status tp_spares_take(struct tp_spares *spares, troupe_tensor **out, trou
         piece->tensor.count = tp_shape_count_known(&spares->type.shape);
     }
     *out = set_out(piece);
+    return TROUPE_OK;
+}
+
+/* -- Heads --------------------------------------------------------------------------------- */
+
+troupe_status tp_heads_new(struct tp_spares **out, struct tp_pool *pool, troupe_error *err)
+{
+    static const struct tp_type none = {TROUPE_U8, {.rank = 1}};
+    return tp_spares_new(out, pool, &none, err);
+}
+
+/* The last owner of a view, after its buffer was let go. */
+static void bring_head_back(struct troupe_tensor *tensor)
+{
+    bring_back(&tp_container_of(tensor, struct piece, tensor)->buffer);
+}
+
+/* A tensor of that type at `data`, on the head's own buffer until another is put there. */
+static troupe_status take_head(struct tp_spares *heads, const struct tp_type *type, void *data,
+                               troupe_tensor **out, troupe_error *err)
+{
+    TP_TRY(tp_spares_take(heads, out, err));
+    (*out)->type = *type;
+    (*out)->count = tp_shape_count_known(&type->shape);
+    (*out)->data = data;
+    (*out)->recycle = keep_struct;
+    return TROUPE_OK;
+}
+
+troupe_status tp_heads_view(struct tp_spares *heads, const struct tp_type *type,
+                            struct tp_buffer *buffer, void *data, troupe_tensor **out,
+                            troupe_error *err)
+{
+    TP_TRY(take_head(heads, type, data, out, err));
+    (*out)->buffer = tp_buffer_retain(buffer);
+    (*out)->recycle = bring_head_back;
+    return TROUPE_OK;
+}
+
+troupe_status tp_heads_over(struct tp_spares *heads, const struct tp_type *type, void *memory,
+                            size_t size, troupe_tensor **out, troupe_error *err)
+{
+    TP_TRY(take_head(heads, type, memory, out, err));
+    (*out)->buffer->data = memory;
+    (*out)->buffer->size = size;
+    (*out)->buffer->ours = false;
     return TROUPE_OK;
 }

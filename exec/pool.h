@@ -67,4 +67,19 @@ void tp_spares_close(struct tp_spares **spares);
 troupe_status tp_spares_take(struct tp_spares *spares, troupe_tensor **out,
                              troupe_error *err) TROUPE_MUST_CHECK;
 
+/* Heads are spares without elements of their own: they serve a tensor of any type over memory
+ * that is there. Closed by tp_spares_close. */
+troupe_status tp_heads_new(struct tp_spares **out, struct tp_pool *pool,
+                           troupe_error *err) TROUPE_MUST_CHECK;
+/* A view: a tensor of that type over another's buffer (one more owner), from `data` on, which lies
+ * in it. Only the owner. */
+troupe_status tp_heads_view(struct tp_spares *heads, const struct tp_type *type,
+                            struct tp_buffer *buffer, void *data, troupe_tensor **out,
+                            troupe_error *err) TROUPE_MUST_CHECK;
+/* A tensor over memory that somebody else owns, of `size` bytes, which outlives it. Only the
+ * owner. */
+troupe_status tp_heads_over(struct tp_spares *heads, const struct tp_type *type, void *memory,
+                            size_t size, troupe_tensor **out,
+                            troupe_error *err) TROUPE_MUST_CHECK;
+
 #endif

@@ -29,6 +29,16 @@ bool tp_maker_static(const struct tp_maker *maker, const struct tp_node *node)
     return true;
 }
 
+bool tp_maker_may_reuse(const struct tp_maker *maker, const struct tp_node *node, uint32_t root)
+{
+    for (uint32_t i = 0; i < node->n_inputs; i++) {
+        if (node->inputs[i] == TP_NO_VALUE || tp_maker_root(maker, node->inputs[i]) != root)
+            continue;
+        if (i >= 8 || !(node->op->reuse >> i & 1)) return false;
+    }
+    return true;
+}
+
 /* -- Collect ------------------------------------------------------------------------------- */
 
 /* A new slot for a value of the function; *out is its number. */
@@ -212,6 +222,33 @@ static troupe_status number_spares(struct tp_maker *maker, troupe_error *err)
     return TROUPE_OK;
 }
 
+static uint32_t spares_of(const struct tp_program *program, uint32_t slot)
+{
+    uint32_t from = 0, to = program->n_spares;
+    while (from < to) {
+        const uint32_t middle = from + (to - from) / 2;
+        if (program->spare_slots[middle] == slot) return middle;
+        if (program->spare_slots[middle] < slot)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return TP_NO_INDEX;
+}
+
+static troupe_status find_result_spares(struct tp_maker *maker, troupe_error *err)
+{
+    struct tp_program *program = maker->program;
+    size_t size = (program->n_results + (size_t)1) * sizeof *program->result_spares;
+    program->result_spares = tp_arena_take(program->memory, size);
+    if (!program->result_spares) return tp_fail_memory(err, size);
+    for (uint32_t i = 0; i < program->n_results; i++) {
+        uint32_t value = maker->function->results[maker->shard->results[i]].value;
+        program->result_spares[i] = spares_of(program, tp_maker_root(maker, value));
+    }
+    return TROUPE_OK;
+}
+
 /* -- The whole ----------------------------------------------------------------------------- */
 
 static void maker_fini(struct tp_maker *maker)
@@ -249,6 +286,7 @@ static troupe_status make(struct tp_maker *maker, troupe_error *err)
     TP_TRY(collect(maker, err));
     store(maker);
     TP_TRY(number_spares(maker, err));
+    TP_TRY(find_result_spares(maker, err));
     TP_TRY(tp_maker_layout(maker, err));
     TP_TRY(tp_maker_emit(maker, err));
     keep_slots(maker);

@@ -29,7 +29,9 @@ enum tp_step_kind {
     TP_STEP_KERNEL,  /* launch run */
     TP_STEP_DYNAMIC, /* work out shapes from values, allocate, prepare, launch */
     TP_STEP_VIEW,    /* slot `value` gets the elements of slot `index` */
-    TP_STEP_OWN,     /* slot `value` gets a tensor of spares `index` */
+    /* Slot `value` gets a tensor of spares `index`; where the call gave it away, that of argument
+     * `edge`, which has its type and is not needed any more but for the step that follows. */
+    TP_STEP_OWN,
     TP_STEP_WAIT,   /* until edge `edge` has come; its value goes to slot `value`, if it has one
                      */
     TP_STEP_SEND,   /* give edge `edge` the value of slot `value`, if it has one */
@@ -83,7 +85,9 @@ struct tp_program {
     uint32_t n_steps, n_slots, n_owners, n_dynamic, n_spares, n_edges;
     uint32_t *args;        /* per argument of the shard: its slot */
     uint32_t *spare_slots; /* per spares: the slot it serves */
-    uint32_t *edge_slots;  /* per edge that comes in: its slot, or TP_NO_INDEX */
+    uint32_t
+        *result_spares; /* per result: the spares that its elements come from, or TP_NO_INDEX */
+    uint32_t *edge_slots; /* per edge that comes in: its slot, or TP_NO_INDEX */
     uint32_t n_args, n_results;
     size_t arena_size;   /* bytes of a frame's arena, workspace included */
     size_t workspace_at; /* where the workspace begins in it */

@@ -23,9 +23,9 @@ struct entry {
 struct troupe_library {
     struct entry *entries; /* in the order of adding */
     size_t n, room;
-    struct tp_index index;  /* a name's place in entries */
-    struct tp_arena *arena; /* the index's */
-    uint64_t version;       /* counts changes */
+    struct tp_index index;       /* a name's place in entries */
+    struct tp_arena *arena;      /* the index's */
+    uint64_t version;            /* counts changes */
     troupe_operators *operators; /* retained; NULL: troupe's own alone */
 };
 

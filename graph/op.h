@@ -34,7 +34,7 @@
     (TP_TYPE(F8E4M3FN) | TP_TYPE(F8E4M3FNUZ) | TP_TYPE(F8E5M2) | TP_TYPE(F8E5M2FNUZ) |         \
      TP_TYPE(F8E8M0))
 #define TP_SHORT  (TP_TYPE(U4) | TP_TYPE(I4) | TP_TYPE(U2) | TP_TYPE(I2) | TP_TYPE(F4E2M1))
-#define TP_STORED (TP_COMPLEX | TP_FLOATS8 | TP_SHORT) /* what most ops only move */
+#define TP_STORED (TP_COMPLEX | TP_FLOATS8 | TP_SHORT)     /* what most ops only move */
 #define TP_FIXED  (TP_NUMBERS | TP_STORED | TP_TYPE(BOOL)) /* of elements of a fixed size */
 #define TP_ANY    (TP_FIXED | TP_TYPE(STRING))
 
@@ -100,23 +100,20 @@ struct tp_team {
  * never lie on inputs, whatever `reuse` says. */
 #define TP_STRING_ROOM 4096
 
-/* Gives result number `result` of a launch, which is not absent and of strings, `size` bytes for
- * its texts in all. What its elements hold stays, but they may move: their view says where. */
+/* How a launch gives a result, which is not absent, memory or elements that were not there before the
+ * launch. */
 struct tp_room {
+    /* A result of strings gets `size` bytes for its texts in all. What its elements hold stays, but
+     * they may move: their view says where. */
     troupe_status (*make)(struct tp_room *room, const struct tp_launch *launch, size_t result,
                           size_t size, troupe_error *err);
-};
-
-/* How a kernel gives the results whose types are known only when it runs, to the step that runs it.
- * `i` counts the results. */
-struct tp_results;
-struct tp_results {
-    /* Memory for result i of that type, from the device's pool, in its view from then on. */
-    troupe_status (*make)(struct tp_results *results, uint32_t i, const struct tp_type *type,
-                          troupe_error *err);
-    /* Result i is that tensor, which is taken over, also on failure. */
-    troupe_status (*give)(struct tp_results *results, uint32_t i, troupe_tensor **tensor,
-                          troupe_error *err);
+    /* A result whose data are NULL, since the op makes it, gets memory of the device's pool for that
+     * type; its view says where. */
+    troupe_status (*open)(struct tp_room *room, const struct tp_launch *launch, size_t result,
+                          const struct tp_type *type, troupe_error *err);
+    /* Such a result is that tensor, which is taken over, also on failure. */
+    troupe_status (*give)(struct tp_room *room, const struct tp_launch *launch, size_t result,
+                          troupe_tensor **tensor, troupe_error *err);
 };
 
 /* What a kernel sees. Indexes are into `values`; TP_NO_VALUE marks an absent one. */
@@ -124,15 +121,14 @@ struct tp_launch {
     const struct tp_view *values;
     const uint32_t *inputs, *results;
     uint32_t n_inputs, n_results;
-    const void *state; /* what prepare made, else NULL */
-    void *workspace;   /* as many bytes as prepare asked for, aligned to 64, else NULL */
-    struct tp_room *room; /* NULL: no result is of strings */
+    const void *state;    /* what prepare made, else NULL */
+    void *workspace;      /* as many bytes as prepare asked for, aligned to 64, else NULL */
+    struct tp_room *room; /* NULL: no result is of strings or to be made */
     struct tp_team *team;
     const troupe_attr *attrs; /* the graph node's */
     size_t n_attrs;
     const char *node;   /* the graph node's name */
     const char *device; /* the name of the device that runs it */
-    struct tp_results *open; /* for an op that makes results, where it has to; else NULL */
 };
 
 static inline const struct tp_view *tp_in(const struct tp_launch *launch, size_t i)
@@ -154,9 +150,10 @@ static inline const struct tp_view *tp_out(const struct tp_launch *launch, size_
  * alone, never from its neighbours, so that a function that is cut gives the same bits. On failure
  * nothing is left in `state`. */
 struct tp_prepare {
-    struct tp_infer node; /* types all known; .known has the constants among the inputs; its lists
+    struct tp_infer
+        node;    /* types all known; .known has the constants among the inputs; its lists
                            * are there until prepare returns */
-    int threads;          /* of the device */
+    int threads; /* of the device */
     /* To fill: */
     tp_kernel *run;            /* preset to the row's cpu */
     void *state;               /* for launch->state */
@@ -203,10 +200,10 @@ struct tp_op {
     uint8_t reuse;
     bool view;     /* result 0 has the elements of input 0, unchanged: no copy is needed */
     bool stateful; /* it has an effect: never folded, shared or pruned; runs in program order */
-    /* A result whose shape is unknown with all values known is made by the kernel (launch->open),
+    /* A result whose shape is unknown with all values known is made by the kernel (launch->room),
      * and its data are NULL until then. */
     bool makes;
-    bool gives; /* the kernel gives all results as tensors (launch->open) */
+    bool gives;               /* the kernel gives all results as tensors (launch->room) */
     struct tp_operator *user; /* it is the user's (graph/operator.h); NULL: it is troupe's */
     const struct tp_sample *samples;
 };

@@ -58,7 +58,7 @@ static const char *result_name(const struct tp_operator *o, size_t i)
 static troupe_status check_made(const struct tp_launch *launch, const struct tp_operator *o,
                                 troupe_error *err)
 {
-    for (uint32_t i = 0; launch->open && i < launch->n_results; i++) {
+    for (uint32_t i = 0; i < launch->n_results; i++) {
         const struct tp_view *result = tp_out(launch, i);
         if (!result || result->data) continue;
         return tp_fail(err, TROUPE_INVALID, "operator '%.60s': run did not %s result %u '%s'",
@@ -254,7 +254,7 @@ static troupe_status check_open(const struct tp_operator_view *view, size_t i, b
                        gives ? "made: the row has no `gives`" : "given: the row has `gives`");
     const struct tp_view *result = tp_out(launch, i);
     if (!result) return tp_fail(err, TROUPE_INVALID, "result %zu is absent", i);
-    if (!launch->open || result->data)
+    if (!launch->room || result->data)
         return tp_fail(err, TROUPE_INVALID, "result %zu '%s' is there already", i,
                        result_name(view->operator, i));
     return TROUPE_OK;
@@ -286,8 +286,8 @@ troupe_status troupe_operator_make(const troupe_operator_node *node, size_t resu
     struct tp_type type = {.dtype = view->results[result].dtype};
     TP_TRY(tp_shape_make(&type.shape, rank, dims, err));
     TP_TRY(check_said(view, result, &type, err));
-    struct tp_results *open = view->launch->open;
-    TP_TRY(open->make(open, (uint32_t)result, &type, err));
+    struct tp_room *room = view->launch->room;
+    TP_TRY(room->open(room, view->launch, result, &type, err));
     *out = tp_out(view->launch, result)->data;
     return TROUPE_OK;
 }
@@ -301,8 +301,8 @@ troupe_status troupe_operator_give(const troupe_operator_node *node, size_t resu
     TP_TRY(check_open(view, result, true, err));
     if (!mine) return tp_fail(err, TROUPE_INVALID, "result %zu: there is no tensor", result);
     TP_TRY(check_said(view, result, &mine->type, err));
-    struct tp_results *open = view->launch->open;
-    return open->give(open, (uint32_t)result, &mine, err);
+    struct tp_room *room = view->launch->room;
+    return room->give(room, view->launch, result, &mine, err);
 }
 
 const char *troupe_operator_string(const troupe_operator_node *node, size_t input, size_t i,

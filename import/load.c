@@ -163,7 +163,8 @@ static troupe_status load_native(troupe_library *library, const char *path, cons
                                  troupe_error *err)
 {
     TP_OWNED(close_at) int file = -1;
-    TP_OWNED(tp_bodies_fini) struct tp_bodies bodies = {.n = 0};
+    TP_OWNED(tp_bodies_fini)
+    struct tp_bodies bodies = {.operators = tp_library_finder(library).operators};
     size_t size;
     TP_TRY(open_file(path, &file, &size, err));
     troupe_status status = tp_native_read(file, size, path, &bodies, err);

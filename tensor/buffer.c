@@ -23,7 +23,8 @@ troupe_status tp_buffer_new(struct tp_buffer **out, size_t size, troupe_error *e
     char *piece = tp_alloc_aligned(TP_ALIGN, whole);
     if (!piece) return tp_fail_memory(err, whole);
     struct tp_buffer *buffer = (struct tp_buffer *)piece;
-    *buffer = (struct tp_buffer){.data = piece + HEAD_SIZE, .size = size, .free = free_piece};
+    *buffer = (struct tp_buffer){
+        .data = piece + HEAD_SIZE, .size = size, .ours = true, .free = free_piece};
     tp_ref_init(&buffer->ref);
     *out = buffer;
     return TROUPE_OK;

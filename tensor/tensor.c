@@ -203,6 +203,13 @@ void troupe_tensor_release(troupe_tensor **tensor)
         tp_free(mine);
 }
 
+bool tp_tensor_sole(const troupe_tensor *tensor)
+{
+    return tensor->buffer->ours &&
+           atomic_load_explicit(&tensor->ref.count, memory_order_acquire) == 1 &&
+           atomic_load_explicit(&tensor->buffer->ref.count, memory_order_acquire) == 1;
+}
+
 troupe_dtype troupe_tensor_dtype(const troupe_tensor *tensor)
 {
     return tensor->type.dtype;

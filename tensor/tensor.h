@@ -22,6 +22,7 @@ struct tp_buffer {
     struct tp_ref ref;
     void *data;  /* host address; a device's own handle where `space` says device memory */
     size_t size; /* bytes */
+    bool ours;   /* allocated by us: its last owner may write over it. Not the user's memory */
     /* Called once, by the last owner, on any thread; frees the buffer struct too. */
     void (*free)(struct tp_buffer *buffer);
     void *owner;            /* free's: the pool, or the user's argument */
@@ -59,6 +60,10 @@ struct tp_string {
  * overflow. */
 troupe_status tp_type_bytes(const struct tp_type *type, size_t *out,
                             troupe_error *err) TROUPE_MUST_CHECK;
+
+/* Nobody else has the tensor or its memory, which is ours: it may be written over. Acquire: what
+ * the owners before have read, they have. */
+bool tp_tensor_sole(const troupe_tensor *tensor);
 
 /* A tensor of that type over buffer, which is moved in (also on failure); elements start at
  * buffer->data + offset. INVALID when they do not fit in it. The texts of strings are not

@@ -36,6 +36,8 @@ END
 "$tool" show --operators --plugin operator.so --json | grep -q '"com.example.Gate"'
 "$tool" show gate.troupe --plugin ./operator.so | grep -q 'com.example.Gate'
 "$tool" run gate.troupe --plugin operator.so -i x=zeros | grep -q 'f32\[3\] \[0, 0, 0\]'
+"$tool" convert gate.troupe --plugin operator.so -o gate.bin.troupe
+"$tool" run gate.bin.troupe --plugin operator.so -i x=zeros | grep -q 'f32\[3\] \[0, 0, 0\]'
 said=$("$tool" run gate.troupe -i x=zeros 2>&1) && exit 1
 [[ $said == *"no operator or function 'com.example.Gate'"* ]]
 said=$("$tool" run gate.troupe --plugin operator.so --plugin operator.so -i x=zeros 2>&1) && exit 1

@@ -414,3 +414,42 @@ troupe_runtime *runtime_with(const troupe_operators *operators, const char *devi
     ck_ok(troupe_open(&runtime, &options, &err));
     return runtime;
 }
+
+/* -- Trials -------------------------------------------------------------------------------- */
+
+void trial_set(struct trial *t, const char *text, const char *devices, int n_workers)
+{
+    t->f = function_with(t->set, text);
+    t->stand.runtime = runtime_with(t->set, devices, n_workers);
+}
+
+void trial_open(struct trial *t, const char *text, const char *devices, int n_workers)
+{
+    t->set = operators_all(&t->mine);
+    trial_set(t, text, devices, n_workers);
+}
+
+/* All is freed at the end, and not before. */
+void trial_close(struct trial *t)
+{
+    int n = 0;
+    while (troupe_operators_name(t->set, (size_t)n, NULL))
+        n++;
+    stand_close(&t->stand);
+    ck_assert_int_eq(t->mine.prepares, t->mine.releases);
+    ck_assert_int_eq(t->mine.frees, 0);
+    troupe_operators_release(&t->set);
+    ck_assert_int_lt(t->mine.frees, n); /* the function has some still */
+    troupe_function_release(&t->f);
+    ck_assert_int_eq(t->mine.frees, n);
+}
+
+/* A set of one row. */
+troupe_operators *operators_of(troupe_operator_row row)
+{
+    troupe_error err;
+    troupe_operators *set = NULL;
+    ck_ok(troupe_operators_new(&set, &err));
+    ck_ok(troupe_operators_add(set, &row, &err));
+    return set;
+}

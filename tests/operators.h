@@ -7,7 +7,7 @@
 
 #include <stdatomic.h>
 
-#include "tests/test.h"
+#include "tests/stand.h"
 #include "troupe/troupe.h"
 
 /* What an operator is given as `user`, and what was done with it. */
@@ -60,5 +60,20 @@ troupe_function *function_with(const troupe_operators *operators, const char *te
 /* A runtime with that set. */
 troupe_runtime *runtime_with(const troupe_operators *operators, const char *devices,
                              int workers);
+
+/* A set, a function with it and a runtime. */
+struct trial {
+    struct mine mine;
+    troupe_operators *set;
+    troupe_function *f;
+    struct stand stand;
+};
+/* With all operators; or with those of trial->set. */
+void trial_open(struct trial *t, const char *text, const char *devices, int n_workers);
+void trial_set(struct trial *t, const char *text, const char *devices, int n_workers);
+/* Everything is freed at the end, and not before. */
+void trial_close(struct trial *t);
+/* A set of one row. */
+troupe_operators *operators_of(troupe_operator_row row);
 
 #endif

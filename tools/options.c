@@ -41,7 +41,7 @@ static const struct row rows[] = {
      "use these devices, as in 'cpu:0,cpu:1(threads=2,memory=1G)'; default: cpu:0"},
     {0, "place", "FILE", PLACED, TEXT, AT(place),
      "place graph nodes by the rules of FILE, one 'PATTERN DEVICE' a line"},
-    {0, "plugin", "FILE", PLACED, PLUGIN, AT(plugins),
+    {0, "plugin", "FILE", PLACED | TP_CONVERT, PLUGIN, AT(plugins),
      "also take operators from this shared object; may be given again"},
     {0, "soft", NULL, PLACED, FLAG, AT(soft),
      "relax what cannot be placed as it asks, and say what was relaxed"},

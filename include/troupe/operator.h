@@ -79,11 +79,11 @@ typedef struct troupe_type {
 /* A graph node, as the callbacks see it. All in it is borrowed for the length of the callback.
  */
 typedef struct troupe_operator_node {
-    size_t size;        /* of this struct in the library that is running */
-    const char *name;   /* the graph node's */
-    const char *device; /* run: "/job:local/task:0/device:cpu:0"; else NULL */
-    void *user;         /* the row's */
-    void *state;        /* run: what prepare made; else NULL */
+    size_t size;                /* of this struct in the library that is running */
+    const char *name;           /* the graph node's */
+    const char *device;         /* run: "/job:local/task:0/device:cpu:0"; else NULL */
+    void *user;                 /* the row's */
+    void *state;                /* run: what prepare made; else NULL */
     size_t n_inputs, n_results; /* at least the ports of the row: what is not there is absent */
     const troupe_type *const *inputs; /* per input its type; NULL: absent */
     /* Per input its elements, in row-major order without gaps; NULL where it is absent, where

@@ -106,6 +106,12 @@ TROUPE_EXPORT troupe_status troupe_close(troupe_runtime **runtime);
 /* -- Calls -----------------------------------------------------------------------------------
  */
 
+/* Memory of the caller's for one result. */
+typedef struct troupe_buffer {
+    void *data;  /* NULL: the result's memory is its device's */
+    size_t size; /* bytes */
+} troupe_buffer;
+
 typedef struct troupe_call_options {
     size_t size;       /* sizeof(troupe_call_options) */
     double deadline_s; /* seconds from now; 0: none. Kept to within the longest running step */
@@ -124,11 +130,24 @@ typedef struct troupe_call_options {
                              * a call that failed, had wishes relaxed, or was profiled; else,
                              * and where there is no memory for it, NULL. The caller's to
                              * release */
+    /* Per result, memory that its elements are to lie in; NULL: none. The result is a tensor over
+     * that memory: it must stay, and be left alone, until the call has ended and the tensor and all
+     * that share its elements are released; after a failure, until the call has ended. It is
+     * written without a copy when it is aligned to 64 bytes and the value is computed for this
+     * result; what is a view, an argument or a constant is copied. INVALID: it is too small, not
+     * aligned to the elements, overlaps another or an argument, or the result is of strings. */
+    const troupe_buffer *buffers;
+    /* Per argument, whether it is given away; NULL: none is. The caller's reference is the call's
+     * then, also when the call fails or does not start: with TROUPE_BUSY, too, and whatever is
+     * wrong but with the options' size. A result may get the argument's memory, when this was the
+     * last reference to it and to its elements, and they are not of troupe_tensor_take or
+     * `buffers`. */
+    const bool *give;
 } troupe_call_options;
 #define TROUPE_CALL_OPTIONS_INIT                                                               \
     {                                                                                          \
         sizeof(troupe_call_options), 0, 0, 0, NULL, NULL, NULL, NULL, NULL, false, false,      \
-            false, NULL                                                                        \
+            false, NULL, NULL, NULL                                                            \
     }
 
 /* Call on the calling thread: returns when the call has ended, and runs its work meanwhile. The
