@@ -168,8 +168,8 @@ struct tp_pending {
     struct tp_lending lending; /* memory for results, and arguments given away */
     struct tp_block *block;
     _Atomic(struct tp_block *) watched; /* the same, for who has a pin: release when it runs */
-    troupe_status early;                /* FORGETTING: what ended it */
-    troupe_error error;                 /* the outcome, once it ended */
+    troupe_status early; /* FORGETTING, or ENDED and tried again: what ended it; else OK */
+    troupe_error error;  /* the outcome, once it ended */
     struct tp_timer timer;
     uint64_t key[2]; /* of the options: the caller's cache */
     /* The coordinator's while it plans: */

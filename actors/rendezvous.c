@@ -152,8 +152,8 @@ static troupe_status start_block(struct tp_pending *pending, struct tp_block **o
 static void retry(struct tp_pending *pending, struct tp_seat *seat)
 {
     struct tp_block *block = NULL;
-    if (atomic_load_explicit(&pending->cancelling, memory_order_seq_cst)) {
-        set_early_error(&pending->error, pending, TROUPE_CANCELLED);
+    if (pending->early) {
+        set_early_error(&pending->error, pending, pending->early);
         tell_caller(pending, seat);
     } else if (!start_block(pending, &block, &pending->error)) {
         tp_rendezvous_run(pending, seat, block);
@@ -294,6 +294,8 @@ static void cancel(struct tp_pending *pending, struct tp_seat *seat, troupe_stat
         if (pending->block->count.failed) return;
         set_early_error(&error, pending, code);
         if (tp_count_failed(&pending->block->count, &error)) stop_shards(pending->block, seat);
+    } else if (pending->state == TP_CALL_ENDED) {
+        pending->early = code; /* for nothing, unless the caller tries again */
     }
 }
 

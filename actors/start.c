@@ -226,6 +226,7 @@ static troupe_status fill_slot(struct tp_pending *pending, const struct tp_start
     if (tp_lends(start->options)) TP_TRY(tp_lend_note(pending, start, err));
     set_options(pending, start->options);
     pending->sync = !start->done;
+    pending->early = TROUPE_OK;
     pending->finished = pending->gone = false;
     atomic_store_explicit(&pending->watched, NULL, memory_order_relaxed);
     pending->done = start->done;

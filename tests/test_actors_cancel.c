@@ -393,6 +393,65 @@ START_TEST(closing_at_any_step_ends_every_call_once)
 }
 END_TEST
 
+/* Start a call whose block cannot be made, while there are free blocks that can be given up; allocation n is
+ * the one that fails. True: its rendezvous is asked to try again. */
+static bool try_again(struct rehearsal *r, const troupe_function *f, uint64_t n,
+                      struct outcome *outcome)
+{
+    troupe_call_options options = TROUPE_CALL_OPTIONS_INIT;
+    struct troupe_caller *caller = r->runtime->main;
+    options.deadline_s = 1000;
+    call_over(r, f, 1, &options, outcome);
+    tp_alloc_fail_at(n, 0);
+    while (rehearsal_step(r))
+        ;
+    tp_alloc_fail_at(0, 0);
+    tp_caller_take(caller);
+    return !outcome->ended;
+}
+
+/* As another thread would do it that looks at timers: between the caller's last look at the deadline and the
+ * rendezvous's turn. */
+static void pass_deadline(struct rehearsal *r)
+{
+    struct tp_pending *pending = atomic_load(&r->runtime->main->chunks[0]);
+    struct tp_message *timeout = &pending->timeout;
+    ck_assert_int_eq(pending->state, TP_CALL_ENDED);
+    ck_assert(tp_pending_pin(pending, tp_word_generation(atomic_load(&pending->word))));
+    tp_message_set(timeout, TP_CANCEL, 0);
+    timeout->cancel.pending = pending;
+    timeout->cancel.code = TROUPE_TIMED_OUT;
+    tp_stage_handle(r->runtime->main->seat, &pending->actor, timeout);
+}
+
+START_TEST(a_deadline_that_passes_before_a_call_is_tried_again_ends_it)
+{
+    troupe_function *known = function_fragile(), *f = function_over(3);
+    bool again = false;
+    for (uint64_t n = 1; !again; n++) {
+        struct rehearsal r = rehearsal_open(1, LIST ",cpu:3");
+        struct outcome outcome = {0}, first = {0};
+        const troupe_tensor *args[FRAGILE_ARGS];
+        ck_assert_uint_lt(n, 1000);
+        fragile_args(args, 1, 0);
+        outcome_call(r.runtime, known, args, NULL, &first);
+        rehearsal_play(&r);
+        ck_fragile(&first, 1);
+        again = try_again(&r, f, n, &outcome);
+        if (again) pass_deadline(&r);
+        rehearsal_play(&r);
+        ck_assert_int_eq(outcome.ended, 1);
+        if (again) ck_assert_int_eq(outcome.error.code, TROUPE_TIMED_OUT);
+        outcome_clear(&outcome);
+        outcome_clear(&first);
+        fragile_release(args);
+        rehearsal_close(&r);
+    }
+    troupe_function_release(&known);
+    troupe_function_release(&f);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("actors/cancel");
@@ -410,6 +469,7 @@ static Suite *suite(void)
     tcase_add_seeds(families, a_failing_child_cancels_neither_its_parent_nor_its_siblings);
     tcase_add_seeds(deadlines, a_deadline_that_passes_at_any_step_ends_the_call_once);
     tcase_add_seeds(deadlines, a_deadline_that_passed_before_anything_ran_is_the_cause);
+    tcase_add_test(deadlines, a_deadline_that_passes_before_a_call_is_tried_again_ends_it);
     tcase_add_seeds(closing, closing_at_any_step_ends_every_call_once);
     suite_add_tcase(s, one);
     suite_add_tcase(s, families);
