@@ -71,7 +71,13 @@ void tp_permit_accept(struct tp_device_actor *device, struct tp_seat *seat)
     int had = atomic_exchange_explicit(&seat->at[device->index].permit, TP_PERMIT_USED,
                                        memory_order_seq_cst);
     tp_assert(had != TP_PERMIT_USED);
-    if (had == TP_PERMIT_IDLE) give_free_away(device);
+    if (had != TP_PERMIT_IDLE) return;
+    /* Without workers perhaps nobody waits in the stage, and work that is nobody's own rings no
+     * caller's bell; so it stays here, where it is run before this thread goes away. */
+    if (seat->stage->workers)
+        give_free_away(device);
+    else
+        give_free(device, seat);
 }
 
 void tp_permit_drop(struct tp_device_actor *device, struct tp_seat *seat)

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "actors/device.h"
 #include "actors/stage.h"
 #include "actors/timers.h"
 #include "base/clock.h"
@@ -217,6 +218,33 @@ START_TEST(a_sleep_ends_at_its_deadline)
 }
 END_TEST
 
+/* It is in this thread's own queue, which it empties before it goes away, and not published: of what is
+ * nobody's own nobody is told, and without workers perhaps nobody looks. */
+START_TEST(without_workers_a_permit_that_is_left_over_is_granted_here)
+{
+    troupe_error err;
+    struct tp_stage *stage;
+    struct tp_seat *seat;
+    struct tp_device device = {.permits = 2};
+    struct tp_device_actor actor;
+    const struct tp_stage_options options = {.devices = 1};
+    ck_ok(tp_stage_open(&stage, &options, &err));
+    ck_ok(tp_seat_new(stage, false, &seat, &err));
+    tp_device_actor_init(&actor, &device, stage, 0);
+    ck_assert(tp_permit_take(&actor, seat));
+    tp_permit_drop(&actor, seat);
+    atomic_fetch_add(&actor.waiting, 1); /* a shard of another thread */
+    tp_permit_accept(&actor, seat);
+    ck_assert_int_eq(atomic_load(&actor.free), 2);
+    ck_assert_int_eq(atomic_load(&stage->published), 0);
+    ck_assert_ptr_eq(seat->head, &actor.actor);
+    atomic_fetch_sub(&actor.waiting, 1);
+    tp_stage_leave(seat, NULL);
+    ck_assert_ptr_null(seat->head);
+    tp_stage_close(&stage);
+}
+END_TEST
+
 /* -- Several
  * -------------------------------------------------------------------------------------- */
 
@@ -413,6 +441,7 @@ static Suite *suite(void)
     tcase_add_test(one, an_actor_that_nobody_posts_to_never_has_a_turn);
     tcase_add_test(one, who_is_about_to_sleep_looks_once_more_at_work_and_mail);
     tcase_add_test(one, a_sleep_ends_at_its_deadline);
+    tcase_add_test(one, without_workers_a_permit_that_is_left_over_is_granted_here);
     tcase_add_loop_test(one, an_offer_looks_at_each_actor_once_and_loses_none, 0, 200);
     tcase_add_loop_test(
         several, messages_of_each_sender_come_in_order_and_no_two_turns_run_at_once, 0, n);
