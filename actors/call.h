@@ -164,7 +164,7 @@ struct tp_pending {
     const troupe_function *asked; /* as the caller named it: a key, not looked at */
     const troupe_tensor **args;   /* retained unless sync; NULL: given away and used up */
     uint32_t n_args, args_capacity;
-    size_t bytes; /* of arguments, taken in for a runtime with a limit */
+    size_t bytes;              /* of arguments, taken in for a runtime with a limit */
     struct tp_lending lending; /* memory for results, and arguments given away */
     struct tp_block *block;
     _Atomic(struct tp_block *) watched; /* the same, for who has a pin: release when it runs */

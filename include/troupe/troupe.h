@@ -90,8 +90,7 @@ typedef struct troupe_options {
 } troupe_options;
 #define TROUPE_OPTIONS_INIT                                                                    \
     {                                                                                          \
-        sizeof(troupe_options), NULL, TROUPE_AUTO, TROUPE_AUTO, 0, 0, NULL, false, 0, 0,       \
-            NULL                                                                               \
+        sizeof(troupe_options), NULL, TROUPE_AUTO, TROUPE_AUTO, 0, 0, NULL, false, 0, 0, NULL  \
     }
 
 /* options NULL: TROUPE_OPTIONS_INIT. INVALID or NOT_FOUND: a device list that cannot be had, a
