@@ -30,33 +30,37 @@ const struct tp_device_kind *tp_device_kind_find(const char *type)
     return NULL;
 }
 
+/* The power of two that a letter behind a number stands for; -1: none. */
+static int shift_of(char letter)
+{
+    switch (toupper((unsigned char)letter)) {
+    case 'K':
+        return 10;
+    case 'M':
+        return 20;
+    case 'G':
+        return 30;
+    case '\0':
+        return 0;
+    default:
+        return -1;
+    }
+}
+
+enum amount { AMOUNT_GOOD, AMOUNT_NONE, AMOUNT_TOO_LARGE };
+
 /* "512M" -> bytes. */
-static bool read_size(const char *text, uint64_t *out)
+static enum amount read_amount(const char *text, uint64_t *out)
 {
     char *end;
     errno = 0;
-    unsigned long long n = strtoull(text, &end, 10);
-    if (end == text || errno || !isdigit((unsigned char)*text)) return false;
-    int shift = 0;
-    switch (toupper((unsigned char)*end)) {
-    case 'K':
-        shift = 10;
-        break;
-    case 'M':
-        shift = 20;
-        break;
-    case 'G':
-        shift = 30;
-        break;
-    case '\0':
-        break;
-    default:
-        return false;
-    }
-    if (*end && end[1]) return false;
-    if (n > (UINT64_MAX >> shift)) return false;
+    const unsigned long long n = strtoull(text, &end, 10);
+    if (!isdigit((unsigned char)*text)) return AMOUNT_NONE;
+    const int shift = shift_of(*end);
+    if (shift < 0 || (*end && end[1])) return AMOUNT_NONE;
+    if (errno == ERANGE || n > SIZE_MAX >> shift) return AMOUNT_TOO_LARGE;
     *out = (uint64_t)n << shift;
-    return true;
+    return n ? AMOUNT_GOOD : AMOUNT_NONE;
 }
 
 static troupe_status set_pin(struct tp_device_wish *wish, const char *entry, const char *value,
@@ -76,11 +80,15 @@ static troupe_status set_pin(struct tp_device_wish *wish, const char *entry, con
 static troupe_status set_option(struct tp_device_wish *wish, const char *entry, const char *key,
                                 const char *value, troupe_error *err)
 {
-    uint64_t n;
+    uint64_t n = 0;
     if (!strcmp(key, "pin")) return set_pin(wish, entry, value, err);
-    if (!read_size(value, &n) || !n)
+    const enum amount amount = read_amount(value, &n);
+    if (amount == AMOUNT_NONE)
         return tp_fail(err, TROUPE_INVALID, "device '%s': %s=%s is not a number above 0", entry,
                        key, value);
+    if (amount == AMOUNT_TOO_LARGE)
+        return tp_fail(err, TROUPE_INVALID, "device '%s': %s=%s is over %zu", entry, key, value,
+                       SIZE_MAX);
     bool threads = !strcmp(key, "threads"), permits = !strcmp(key, "permits");
     if ((threads || permits) && n > MAX_THREADS)
         return tp_fail(err, TROUPE_INVALID, "device '%s': %s=%s is over %d", entry, key, value,
@@ -135,9 +143,13 @@ static troupe_status read_entry(const char *entry, struct tp_device_wish *wish,
     char *open = strchr(text, '(');
     if (open) {
         char *close = strchr(open, ')');
-        if (!close || close[1])
-            return tp_fail(err, TROUPE_INVALID, "device '%s': the parenthesis is not closed",
-                           entry);
+        if (!close)
+            return tp_fail(err, TROUPE_INVALID,
+                           "device '%s': the parenthesis at column %zu is not closed", entry,
+                           (size_t)(open - text) + 1);
+        if (close[1])
+            return tp_fail(err, TROUPE_INVALID, "device '%s': '%s' at column %zu is too much",
+                           entry, close + 1, (size_t)(close - text) + 2);
         *open = *close = '\0';
         TP_TRY(read_options(wish, entry, open + 1, err));
     }
