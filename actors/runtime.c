@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "base/guest.h"
+#include "base/rest.h"
 #include "graph/operator.h"
 
 #define MAX_PLANS           256
@@ -186,7 +187,7 @@ static troupe_status open_stage(struct troupe_runtime *runtime, const troupe_opt
     return TROUPE_OK;
 }
 
-/* A program that was built with an older header gives fewer of them. */
+/* A program that was built with an older header gives fewer of them, with a newer one more. */
 static troupe_status read_options(const troupe_options *o, troupe_options *out,
                                   troupe_error *err)
 {
@@ -197,6 +198,7 @@ static troupe_status read_options(const troupe_options *o, troupe_options *out,
     if (o->size < first)
         return tp_fail(err, TROUPE_INVALID, "troupe_options.size is %zu, not %zu", o->size,
                        sizeof(troupe_options));
+    TP_TRY(tp_rest_check(o, o->size, sizeof *out, "troupe_options", err));
     memcpy(out, o, o->size < sizeof *out ? o->size : sizeof *out);
     return TROUPE_OK;
 }

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/rest.h"
 #include "tensor/tensor.h"
 
 #define GENERATION_LAST ((UINT64_C(1) << TP_GENERATION_BITS) - 1)
@@ -155,6 +156,7 @@ troupe_status tp_options_check(const troupe_call_options *o, troupe_error *err)
     if (o->size < sizeof(troupe_call_options))
         return tp_fail(err, TROUPE_INVALID, "troupe_call_options.size is %zu, not %zu", o->size,
                        sizeof(troupe_call_options));
+    TP_TRY(tp_rest_check(o, o->size, sizeof *o, "troupe_call_options", err));
     if (o->report) *o->report = NULL;
     if (!(o->deadline_s >= 0))
         return tp_fail(err, TROUPE_INVALID, "a deadline of %g seconds is not a time from now",

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "base/rest.h"
 #include "graph/builder.h"
 #include "graph/infer.h"
 #include "graph/operator.h"
@@ -208,15 +209,16 @@ static troupe_status try_node(troupe_builder *b, struct draft *d, troupe_error *
     return status;
 }
 
-/* Callers may have an older, shorter struct. */
+/* Callers may have an older, shorter struct, or a newer one. */
 static troupe_status take_given(const troupe_node *node, troupe_node *out, troupe_error *err)
 {
-    if (!node || node->size < offsetof(troupe_node, inputs) || node->size > sizeof(*node)) {
+    if (!node || node->size < offsetof(troupe_node, inputs)) {
         return tp_fail(err, TROUPE_INVALID, "troupe_node.size is %zu, not %zu",
                        node ? node->size : 0, sizeof(*node));
     }
+    TP_TRY(tp_rest_check(node, node->size, sizeof(*node), "troupe_node", err));
     memset(out, 0, sizeof(*out));
-    memcpy(out, node, node->size);
+    memcpy(out, node, node->size < sizeof(*out) ? node->size : sizeof(*out));
     return TROUPE_OK;
 }
 

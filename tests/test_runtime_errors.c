@@ -246,6 +246,37 @@ START_TEST(a_call_over_a_devices_limit_is_refused_with_who_holds_most_and_others
 }
 END_TEST
 
+/* As a program gives them that was built with a newer header. */
+struct longer {
+    union {
+        troupe_options open;
+        troupe_call_options call;
+    };
+    unsigned char more[16];
+};
+
+START_TEST(options_that_are_not_known_must_be_zero)
+{
+    troupe_error err;
+    struct stand s = stand_open("cpu:0", 0);
+    troupe_function *f = function_of("function f(x: f32[1]) -> (y)\n  y = Neg(x)\n", NULL);
+    troupe_runtime *other = NULL;
+    struct longer open = {.open = TROUPE_OPTIONS_INIT},
+                  call = {.call = TROUPE_CALL_OPTIONS_INIT};
+    open.open.size = call.call.size = sizeof(struct longer);
+    ck_ok(troupe_open(&other, &open.open, &err));
+    ck_assert_int_eq(troupe_close(&other), TROUPE_OK);
+    ck_ran(&s, RUN(&s, f, &call.call, "f32[1] [1]"));
+    open.more[15] = call.more[15] = 1;
+    ck_fails(troupe_open(&other, &open.open, &err), INVALID, "troupe_options.size is");
+    ck_assert_int_eq(RUN(&s, f, &call.call, "f32[1] [1]"), TROUPE_INVALID);
+    ck_assert_ptr_nonnull(strstr(s.err.text, "troupe_call_options.size is"));
+    ck_assert_ptr_nonnull(strstr(s.err.text, "is not 0"));
+    troupe_function_release(&f);
+    stand_close(&s);
+}
+END_TEST
+
 START_TEST(options_of_another_size_and_impossible_deadlines_are_invalid)
 {
     troupe_error err;
@@ -365,6 +396,7 @@ static Suite *suite(void)
     tcase_add_test(errors,
                    a_call_over_a_devices_limit_is_refused_with_who_holds_most_and_others_go_on);
     tcase_add_test(errors, options_of_another_size_and_impossible_deadlines_are_invalid);
+    tcase_add_test(errors, options_that_are_not_known_must_be_zero);
     tcase_add_test(errors, a_received_value_of_a_wrong_shape_fails_its_graph_node_and_the_call);
     tcase_add_test(errors,
                    one_of_four_senders_that_fails_is_the_cause_and_the_report_tells_of_all);

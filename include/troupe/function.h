@@ -65,7 +65,8 @@ typedef struct troupe_attr {
     };
 } troupe_attr;
 
-/* One graph node. Zero what you do not need, set size to sizeof(troupe_node). All is copied. */
+/* One graph node. Zero what you do not need, set size to sizeof(troupe_node). All is copied. What
+ * a newer header adds must be zero where the library does not know it. */
 typedef struct troupe_node {
     size_t size;
     const char *op;       /* an operator's name, or NULL for a call */

@@ -52,6 +52,10 @@ typedef struct troupe_report troupe_report;
 /* -- Runtime ---------------------------------------------------------------------------------
  */
 
+/* Structs of options begin with their size, and grow at their ends. Fill them with their _INIT,
+ * so that what a newer header adds is zero. A program with a newer header than the library's
+ * works as long as what the library does not know is zero; else INVALID names the struct with
+ * both sizes. */
 #define TROUPE_AUTO (-1)
 
 typedef struct troupe_options {
