@@ -339,6 +339,21 @@ if [ -w /dev/full ]; then
     "$troupe" --help >/dev/full 2>err
     is 'a full disk is a failure' test $? -eq 1 -a -s err
 fi
+# A disk that fills: here a limit on the size of files, whose signal the tool does not die of.
+title='a disk that fills leaves no half file, and what was there'
+mkdir full
+echo before >full/y.npy
+printf 'function wide(x: f32[65536]) -> (y: f32[65536])\n    y = Relu(x)\n' >wide.troupe
+(
+    ulimit -f 8
+    "$troupe" run wide.troupe -i x=zeros -o full >out 2>err
+)
+got=$?
+if [ $got -ne 1 ]; then fail "$title" "status $got"
+elif ! grep -q "^troupe: result 'y': full/y.npy: .*[Ff]ile too large" err; then fail "$title" 'no sentence'
+elif [ "$(wc -l <err)" -ne 1 ] || [ "$(ls full)" != y.npy ] || [ "$(cat full/y.npy)" != before ]; then
+    fail "$title" "$(ls full)"
+else pass; fi
 "$troupe" show --operators 2>err | :
 is 'a pipe that closes leaves no word' test ! -s err
 (

@@ -2,6 +2,7 @@
  *
  * tools/troupe.c - the tool: finds the command, gives help, ends with a status.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,6 +120,7 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    signal(SIGXFSZ, SIG_IGN); /* a file that is over a limit is a failure to write it */
     const int status = dispatch(argc, argv);
     const int flushed = tp_output_flush();
     return status ? status : flushed;
