@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "base/guest.h"
+#include "base/need.h"
 
 /* -- The table ----------------------------------------------------------------------------- */
 
@@ -156,12 +157,15 @@ troupe_status tp_runtime_admit_bytes(struct troupe_runtime *runtime, size_t byte
 troupe_status troupe_caller_open(troupe_runtime *runtime, troupe_caller **out,
                                  troupe_error *err)
 {
+    TP_TRY(tp_need(runtime, "runtime", err));
+    TP_TRY(tp_need(out, "out", err));
     TP_TRY(tp_runtime_check(runtime, err));
     return get_caller(runtime, true, out, err);
 }
 
 troupe_status troupe_caller_close(troupe_caller **at)
 {
+    if (!at) return TROUPE_OK;
     struct troupe_caller *caller = *at;
     if (!caller) return TROUPE_OK;
     if (tp_runtime_forked(caller->runtime)) {
@@ -209,13 +213,17 @@ troupe_status troupe_caller_call(troupe_caller *caller, const troupe_function *f
                                  void *arg, uint64_t *out_call, troupe_error *err)
 {
     const struct tp_start start = {function, args, n_args, options, done, arg};
-    const troupe_status status = call(caller, &start, out_call, err);
+    troupe_status status = tp_need(caller, "caller", err);
+    if (!status) status = tp_need(function, "function", err);
+    if (!status) status = tp_need_list(args, n_args, "args", err);
+    if (!status) status = call(caller, &start, out_call, err);
     if (status) tp_lend_drop(&start);
     return status;
 }
 
 int troupe_caller_fd(const troupe_caller *caller)
 {
+    if (!caller) return -1;
     struct troupe_caller *mine =
         (struct troupe_caller *)caller; /* the fd is made when it is asked for */
     if (tp_runtime_forked(mine->runtime)) return atomic_load(&mine->bell.fd);
@@ -242,6 +250,7 @@ static bool work(struct troupe_caller *caller)
 
 troupe_status troupe_caller_dispatch(troupe_caller *caller)
 {
+    if (!caller) return TROUPE_INVALID;
     TP_TRY(tp_runtime_check(caller->runtime, NULL));
     TP_TRY(tp_caller_enter(caller, NULL));
     size_t n = tp_caller_take(caller);
@@ -286,6 +295,7 @@ static troupe_status await(struct troupe_caller *caller, uint64_t call, struct a
 
 troupe_status troupe_caller_wait(troupe_caller *caller, uint64_t call, int timeout_ms)
 {
+    if (!caller) return TROUPE_INVALID;
     struct awaited awaited = {0};
     TP_TRY(tp_runtime_check(caller->runtime, NULL));
     TP_TRY(tp_caller_enter(caller, NULL));
@@ -304,27 +314,37 @@ troupe_status troupe_call(troupe_runtime *runtime, const troupe_function *functi
                           const troupe_call_options *options, troupe_done_fn *done, void *arg,
                           uint64_t *out_call, troupe_error *err)
 {
+    const struct tp_start start = {function, args, n_args, options, done, arg};
+    const troupe_status status = tp_need(runtime, "runtime", err);
+    if (status) {
+        tp_lend_drop(&start);
+        return status;
+    }
     return troupe_caller_call(runtime->main, function, args, n_args, options, done, arg,
                               out_call, err);
 }
 
 int troupe_fd(const troupe_runtime *runtime)
 {
+    if (!runtime) return -1;
     return troupe_caller_fd(runtime->main);
 }
 
 troupe_status troupe_dispatch(troupe_runtime *runtime)
 {
+    if (!runtime) return TROUPE_INVALID;
     return troupe_caller_dispatch(runtime->main);
 }
 
 troupe_status troupe_wait(troupe_runtime *runtime, uint64_t call, int timeout_ms)
 {
+    if (!runtime) return TROUPE_INVALID;
     return troupe_caller_wait(runtime->main, call, timeout_ms);
 }
 
 void troupe_cancel(troupe_runtime *runtime, uint64_t call)
 {
+    if (!runtime) return;
     if (tp_runtime_forked(runtime)) return;
     struct troupe_caller *caller = tp_runtime_caller(runtime, call);
     if (caller) tp_caller_cancel(caller, call, TROUPE_CANCELLED);
@@ -333,6 +353,9 @@ void troupe_cancel(troupe_runtime *runtime, uint64_t call)
 troupe_status troupe_progress(troupe_runtime *runtime, uint64_t call, uint64_t *steps,
                               uint64_t *all)
 {
+    if (!runtime) return TROUPE_INVALID;
+    if (!steps) return TROUPE_INVALID;
+    if (!all) return TROUPE_INVALID;
     if (tp_runtime_forked(runtime)) return TROUPE_INVALID;
     struct troupe_caller *caller = tp_runtime_caller(runtime, call);
     struct tp_pending *pending = caller ? tp_caller_slot(caller, call) : NULL;

@@ -42,6 +42,7 @@ static void give(void *out, const void *all, size_t size)
 
 size_t troupe_devices(const troupe_runtime *runtime)
 {
+    if (!runtime) return 0;
     return runtime->n_devices;
 }
 
@@ -59,6 +60,7 @@ static void sum_seats(const struct tp_stage *stage, uint32_t device, uint64_t *s
 
 troupe_status troupe_device_at(const troupe_runtime *runtime, size_t i, troupe_device *out)
 {
+    if (!runtime || !out) return TROUPE_INVALID;
     TP_TRY(tp_runtime_check(runtime, NULL));
     if (i >= runtime->n_devices) return TROUPE_NOT_FOUND;
     if (out->size < offsetof(troupe_device, incarnation) + sizeof out->incarnation)
@@ -84,6 +86,8 @@ troupe_status troupe_device_at(const troupe_runtime *runtime, size_t i, troupe_d
 
 troupe_status troupe_device_fail_at(troupe_runtime *runtime, const char *device, uint64_t n)
 {
+    if (!runtime) return TROUPE_INVALID;
+    if (!device) return TROUPE_INVALID;
     uint32_t i;
     TP_TRY(tp_runtime_check(runtime, NULL));
     const struct tp_name *base = &runtime->devices->list[runtime->default_device].name;
@@ -133,6 +137,8 @@ static void add_seats(const struct tp_stage *stage, troupe_statistics *out)
 
 void troupe_statistics_get(const troupe_runtime *runtime, troupe_statistics *out)
 {
+    if (!runtime) return;
+    if (!out) return;
     if (tp_runtime_forked(runtime)) return; /* its lock may be held for ever */
     struct tp_coordinator_figures figures = tp_coordinator_figures(runtime->coordinator);
     troupe_statistics all = {

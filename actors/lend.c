@@ -105,7 +105,7 @@ void tp_lending_fini(struct tp_lending *lending)
 void tp_lend_drop(const struct tp_start *start)
 {
     const troupe_call_options *o = start->options;
-    if (!o || o->size < sizeof *o || !o->give) return;
+    if (!o || o->size < sizeof *o || !o->give || !start->args) return;
     for (size_t i = 0; i < start->n_args; i++) {
         troupe_tensor *mine = o->give[i] ? (troupe_tensor *)start->args[i] : NULL;
         troupe_tensor_release(&mine);

@@ -325,6 +325,7 @@ troupe_status tp_report_make(const struct tp_pending *pending, struct troupe_rep
 
 troupe_report *troupe_report_retain(const troupe_report *report)
 {
+    if (!report) return NULL;
     struct troupe_report *mine = (struct troupe_report *)report; /* only the count changes */
     tp_ref_retain(&mine->ref);
     return mine;
@@ -332,6 +333,7 @@ troupe_report *troupe_report_retain(const troupe_report *report)
 
 void troupe_report_release(troupe_report **at)
 {
+    if (!at) return;
     struct troupe_report *report = *at;
     *at = NULL;
     if (!report || !tp_ref_release(&report->ref)) return;
@@ -342,20 +344,24 @@ void troupe_report_release(troupe_report **at)
 
 const char *troupe_report_text(const troupe_report *report, troupe_format format)
 {
+    if (!report) return NULL;
     return format == TROUPE_JSON ? report->json : report->text;
 }
 
 uint64_t troupe_report_wall_ns(const troupe_report *report)
 {
+    if (!report) return 0;
     return report->wall_ns;
 }
 
 uint64_t troupe_report_busy_ns(const troupe_report *report)
 {
+    if (!report) return 0;
     return report->busy_ns;
 }
 
 uint64_t troupe_report_crossed(const troupe_report *report)
 {
+    if (!report) return 0;
     return report->crossed;
 }

@@ -9,6 +9,7 @@
 #include "actors/runtime.h"
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "base/need.h"
 #include "graph/nearest.h"
 #include "tensor/tensor.h"
 
@@ -29,6 +30,9 @@ troupe_status troupe_plan_make(troupe_runtime *runtime, const troupe_function *f
                                const troupe_call_options *options, troupe_plan **out,
                                troupe_error *err)
 {
+    TP_TRY(tp_need(runtime, "runtime", err));
+    TP_TRY(tp_need(function, "function", err));
+    TP_TRY(tp_need(out, "out", err));
     TP_OWNED(tp_request_fini) struct tp_request request = {0};
     TP_OWNED(tp_plan_release) struct troupe_plan *plan = NULL;
     TP_TRY(tp_runtime_check(runtime, err));
@@ -45,6 +49,7 @@ troupe_status troupe_plan_make(troupe_runtime *runtime, const troupe_function *f
 
 void troupe_plan_release(troupe_plan **plan)
 {
+    if (!plan) return;
     tp_plan_release(plan);
 }
 
@@ -63,11 +68,14 @@ static const char *shard_device(const struct troupe_plan *plan, uint32_t shard)
 
 size_t troupe_plan_nodes(const troupe_plan *plan)
 {
+    if (!plan) return 0;
     return plan->body->n_nodes;
 }
 
 troupe_status troupe_plan_node_at(const troupe_plan *plan, size_t i, troupe_plan_node *out)
 {
+    if (!plan) return TROUPE_INVALID;
+    if (!out) return TROUPE_INVALID;
     if (i >= plan->body->n_nodes) return TROUPE_NOT_FOUND;
     if (out->size < sizeof *out) return TROUPE_INVALID;
     const struct tp_node *node = &plan->body->nodes[i];
@@ -98,6 +106,9 @@ static troupe_status not_found(const struct troupe_plan *plan, const char *name,
 troupe_status troupe_plan_explain(const troupe_plan *plan, const char *node, char **out,
                                   troupe_error *err)
 {
+    TP_TRY(tp_need(plan, "plan", err));
+    TP_TRY(tp_need(node, "node", err));
+    TP_TRY(tp_need(out, "out", err));
     uint32_t i = find_node(plan->body, node);
     if (i == TP_NO_NODE) return not_found(plan, node, err);
     return tp_place_explain(plan->body, &plan->env, plan->placement, i, out, err);
@@ -376,6 +387,8 @@ static void show_dot(const struct troupe_plan *plan, struct tp_text *out)
 troupe_status troupe_plan_print(const troupe_plan *plan, troupe_format format, char **out,
                                 troupe_error *err)
 {
+    TP_TRY(tp_need(plan, "plan", err));
+    TP_TRY(tp_need(out, "out", err));
     TP_OWNED(tp_text_fini) struct tp_text text = {0};
     if (format != TROUPE_TEXT && format != TROUPE_JSON && format != TROUPE_DOT)
         return tp_fail(err, TROUPE_INVALID, "%d is not a format", (int)format);

@@ -10,6 +10,7 @@
 #include "actors/runtime.h"
 #include "actors/timers.h"
 #include "base/fail.h"
+#include "base/need.h"
 #include "tensor/tensor.h"
 
 #define SLICE_NS 100000 /* between two looks at the timers of other calls */
@@ -179,7 +180,11 @@ troupe_status troupe_run(troupe_runtime *runtime, const troupe_function *functio
 {
     const struct tp_start start = {function, args, n_args, options, NULL, NULL};
     struct troupe_caller *caller;
-    troupe_status status;
+    troupe_status status = tp_need(runtime, "runtime", err);
+    if (!status) status = tp_need(function, "function", err);
+    if (!status) status = tp_need_list(args, n_args, "args", err);
+    if (!status) status = tp_need_list(results, n_results, "results", err);
+    if (TP_UNLIKELY(status < 0)) return refuse(&start, status);
     if ((status = tp_runtime_check(runtime, err)) < 0 ||
         (status = tp_start_check(&start, err)) < 0 ||
         (status = check_results(function, n_results, err)) < 0 ||

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "base/guest.h"
+#include "base/need.h"
 #include "base/rest.h"
 #include "graph/operator.h"
 
@@ -287,6 +288,7 @@ troupe_status tp_runtime_open(troupe_runtime **out, const troupe_options *option
 troupe_status troupe_open(troupe_runtime **out, const troupe_options *options,
                           troupe_error *err)
 {
+    TP_TRY(tp_need(out, "out", err));
     return tp_runtime_open(out, options, NULL, err);
 }
 
@@ -321,6 +323,7 @@ static bool in_use(struct troupe_runtime *runtime)
 
 troupe_status troupe_close(troupe_runtime **at)
 {
+    if (!at) return TROUPE_OK;
     struct troupe_runtime *runtime = *at;
     if (!runtime) return TROUPE_OK;
     if (tp_runtime_forked(runtime)) {

@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "base/need.h"
 #include "graph/builder.h"
 #include "graph/library.h"
 #include "graph/word.h"
@@ -42,6 +43,7 @@ troupe_status tp_builder_new(troupe_builder **out, const char *name,
 troupe_status troupe_builder_new(troupe_builder **out, const char *name,
                                  const troupe_library *library, troupe_error *err)
 {
+    TP_TRY(tp_need(out, "out", err));
     const struct tp_finder finder = tp_library_finder(library);
     return tp_builder_new(out, name, &finder, err);
 }
@@ -166,6 +168,7 @@ troupe_status troupe_builder_arg_default(troupe_builder *b, const char *name, co
                                          const troupe_tensor *value, troupe_value *out,
                                          troupe_error *err)
 {
+    TP_TRY(tp_need(b, "builder", err));
     if (!name) return tp_fail(err, TROUPE_INVALID, "an argument has no name");
     if (!type) return tp_fail(err, TROUPE_INVALID, "argument '%s' has no type", name);
     const troupe_status status = add_arg(b, name, type, value, out, err);
@@ -216,6 +219,7 @@ troupe_status troupe_builder_constant(troupe_builder *b, const char *name,
                                       const troupe_tensor *value, troupe_value *out,
                                       troupe_error *err)
 {
+    TP_TRY(tp_need(b, "builder", err));
     return tp_builder_constant(b, name, value, NULL, out, err);
 }
 
@@ -252,6 +256,7 @@ static troupe_status declare(troupe_builder *b, const char *name, const char *ty
 troupe_status troupe_builder_declare_result(troupe_builder *b, const char *name,
                                             const char *type, troupe_error *err)
 {
+    TP_TRY(tp_need(b, "builder", err));
     if (!name) return tp_fail(err, TROUPE_INVALID, "a result has no name");
     if (!type) return tp_fail(err, TROUPE_INVALID, "result '%s' has no type", name);
     const troupe_status status = declare(b, name, type, err);
@@ -310,6 +315,7 @@ static troupe_status set_result(troupe_builder *b, const char *name, uint32_t v,
 troupe_status troupe_builder_result(troupe_builder *b, const char *name, troupe_value value,
                                     troupe_error *err)
 {
+    TP_TRY(tp_need(b, "builder", err));
     if (!name) return tp_fail(err, TROUPE_INVALID, "a result has no name");
     const troupe_status status = set_result(b, name, value, err);
     if (status < 0) tp_fail_in(err, "function '%s'", b->body.function->name);
@@ -351,8 +357,11 @@ troupe_status tp_builder_seal(troupe_builder **builder, struct tp_function **out
 troupe_status troupe_builder_finish(troupe_builder **builder, troupe_function **out,
                                     troupe_error *err)
 {
+    TP_TRY(tp_need(builder, "builder", err));
+    if (!out) troupe_builder_destroy(builder); /* also on failure */
+    TP_TRY(tp_need(out, "out", err));
     TP_OWNED(tp_function_release) struct tp_function *body = NULL;
-    if (!builder || !*builder) return tp_fail(err, TROUPE_INVALID, "there is no builder");
+    if (!*builder) return tp_fail(err, TROUPE_INVALID, "there is no builder");
     const struct tp_finder finder = (*builder)->finder;
     TP_TRY(tp_builder_seal(builder, &body, err));
     return tp_function_bind_by(&body, &finder, out, err);

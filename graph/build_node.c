@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "base/need.h"
 #include "base/rest.h"
 #include "graph/builder.h"
 #include "graph/infer.h"
@@ -233,6 +234,8 @@ static void name_failure(const troupe_node *node, troupe_error *err)
 troupe_status troupe_builder_node(troupe_builder *b, const troupe_node *node,
                                   troupe_value *results, troupe_error *err)
 {
+    TP_TRY(tp_need(b, "builder", err));
+    TP_TRY(tp_need(node, "node", err));
     troupe_node given;
     TP_TRY(take_given(node, &given, err));
     TP_OWNED(draft_fini) struct draft d = {.given = &given};

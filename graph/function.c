@@ -94,6 +94,7 @@ const struct tp_function *tp_version_find(const struct tp_version *version, cons
 
 troupe_function *troupe_function_retain(const troupe_function *function)
 {
+    if (!function) return NULL;
     troupe_function *f = (troupe_function *)function;
     tp_ref_retain(&f->ref);
     return f;
@@ -112,21 +113,25 @@ void troupe_function_release(troupe_function **function)
 
 const char *troupe_function_name(const troupe_function *function)
 {
+    if (!function) return NULL;
     return function->body->name;
 }
 
 size_t troupe_function_args(const troupe_function *function)
 {
+    if (!function) return 0;
     return function->body->n_args;
 }
 
 size_t troupe_function_results(const troupe_function *function)
 {
+    if (!function) return 0;
     return function->body->n_results;
 }
 
 size_t troupe_function_nodes(const troupe_function *function)
 {
+    if (!function) return 0;
     return function->body->n_nodes;
 }
 
@@ -142,12 +147,14 @@ static const struct tp_result *result_of(const troupe_function *function, size_t
 
 const char *troupe_function_arg_name(const troupe_function *function, size_t i)
 {
+    if (!function) return NULL;
     const struct tp_value *arg = arg_of(function, i);
     return arg ? arg->name : NULL;
 }
 
 const char *troupe_function_result_name(const troupe_function *function, size_t i)
 {
+    if (!function) return NULL;
     const struct tp_result *result = result_of(function, i);
     return result ? result->name : NULL;
 }
@@ -163,6 +170,7 @@ static troupe_dtype tell(const struct tp_type *type, int *rank, int64_t *dims)
 troupe_dtype troupe_function_arg_type(const troupe_function *function, size_t i, int *rank,
                                       int64_t *dims)
 {
+    if (!function) return TROUPE_DTYPE_NONE;
     const struct tp_value *arg = arg_of(function, i);
     return tell(arg ? &arg->type : NULL, rank, dims);
 }
@@ -170,6 +178,7 @@ troupe_dtype troupe_function_arg_type(const troupe_function *function, size_t i,
 troupe_dtype troupe_function_result_type(const troupe_function *function, size_t i, int *rank,
                                          int64_t *dims)
 {
+    if (!function) return TROUPE_DTYPE_NONE;
     const struct tp_result *result = result_of(function, i);
     return tell(result ? &result->type : NULL, rank, dims);
 }
@@ -185,6 +194,7 @@ static size_t show(const troupe_function *function, const struct tp_type *type, 
 size_t troupe_function_arg_text(const troupe_function *function, size_t i, char *text,
                                 size_t size)
 {
+    if (!function) return 0;
     const struct tp_value *arg = arg_of(function, i);
     return show(function, arg ? &arg->type : NULL, text, size);
 }
@@ -192,18 +202,22 @@ size_t troupe_function_arg_text(const troupe_function *function, size_t i, char 
 size_t troupe_function_result_text(const troupe_function *function, size_t i, char *text,
                                    size_t size)
 {
+    if (!function) return 0;
     const struct tp_result *result = result_of(function, i);
     return show(function, result ? &result->type : NULL, text, size);
 }
 
 const troupe_tensor *troupe_function_arg_default(const troupe_function *function, size_t i)
 {
+    if (!function) return NULL;
     const struct tp_value *arg = arg_of(function, i);
     return arg ? arg->constant : NULL;
 }
 
 void troupe_function_hash(const troupe_function *function, uint8_t out[16])
 {
+    if (!function) return;
+    if (!out) return;
     for (size_t i = 0; i < 16; i++)
         out[i] = (uint8_t)(function->hash[i / 8] >> (56 - 8 * (i % 8)));
 }

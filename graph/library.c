@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "base/need.h"
 #include "graph/arena.h"
 #include "graph/operator.h"
 
@@ -31,6 +32,7 @@ struct troupe_library {
 
 troupe_status troupe_library_new(troupe_library **out, troupe_error *err)
 {
+    TP_TRY(tp_need(out, "out", err));
     TP_OWNED(troupe_library_destroy) troupe_library *library = tp_alloc(sizeof(*library));
     if (!library) return tp_fail_memory(err, sizeof(*library));
     TP_TRY(tp_arena_new(&library->arena, err));
@@ -149,12 +151,16 @@ troupe_status tp_library_add_all(troupe_library *library, struct tp_function *co
 troupe_status troupe_library_add(troupe_library *library, const troupe_function *function,
                                  troupe_error *err)
 {
+    TP_TRY(tp_need(library, "library", err));
+    TP_TRY(tp_need(function, "function", err));
     return add(library, function->body, err);
 }
 
 troupe_status troupe_library_replace(troupe_library *library, const troupe_function *function,
                                      troupe_error *err)
 {
+    TP_TRY(tp_need(library, "library", err));
+    TP_TRY(tp_need(function, "function", err));
     struct entry *entry = find_entry(library, function->body->name);
     if (!entry) return append(library, function->body, err);
     troupe_function_release(&entry->bound);
@@ -179,6 +185,9 @@ static troupe_status bind(const troupe_library *library, struct entry *entry, tr
 troupe_status troupe_library_find(const troupe_library *library, const char *name,
                                   troupe_function **out, troupe_error *err)
 {
+    TP_TRY(tp_need(library, "library", err));
+    TP_TRY(tp_need(name, "name", err));
+    TP_TRY(tp_need(out, "out", err));
     struct entry *entry = find_entry(library, name);
     if (!entry) return tp_fail(err, TROUPE_NOT_FOUND, "there is no function '%s'", name);
     if (!entry->bound || entry->version != library->version) TP_TRY(bind(library, entry, err));
@@ -188,10 +197,12 @@ troupe_status troupe_library_find(const troupe_library *library, const char *nam
 
 size_t troupe_library_count(const troupe_library *library)
 {
+    if (!library) return 0;
     return library->n;
 }
 
 const char *troupe_library_name(const troupe_library *library, size_t i)
 {
+    if (!library) return NULL;
     return i < library->n ? library->entries[i].body->name : NULL;
 }

@@ -4,6 +4,7 @@
  */
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "base/need.h"
 #include "graph/bind.h"
 #include "graph/show.h"
 
@@ -38,6 +39,8 @@ static troupe_status print(const troupe_function *function, troupe_format format
 troupe_status troupe_function_print(const troupe_function *function, troupe_format format,
                                     char **out, troupe_error *err)
 {
+    TP_TRY(tp_need(function, "function", err));
+    TP_TRY(tp_need(out, "out", err));
     TP_OWNED(tp_text_fini) struct tp_text text = {0};
     TP_TRY(print(function, format, &text, err));
     return tp_text_take(&text, out, err);

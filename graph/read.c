@@ -15,6 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "base/need.h"
 #include "graph/reader.h"
 #include "graph/stamp.h"
 
@@ -115,6 +116,8 @@ static troupe_status refuse_zero(const char *source, const char *text, size_t si
 troupe_status troupe_library_read(troupe_library *library, const char *source, const char *text,
                                   size_t size, troupe_error *err)
 {
+    TP_TRY(tp_need(library, "library", err));
+    TP_TRY(tp_need_list(text, size, "text", err));
     TP_OWNED(tp_free_at) char *copy = NULL;
     if (!source) source = "text";
     TP_TRY(refuse_zero(source, text, size, err));
@@ -164,6 +167,8 @@ static troupe_status slurp(const char *path, struct tp_text *out, troupe_error *
 troupe_status troupe_library_read_file(troupe_library *library, const char *path,
                                        troupe_error *err)
 {
+    TP_TRY(tp_need(library, "library", err));
+    TP_TRY(tp_need(path, "path", err));
     TP_OWNED(tp_text_fini) struct tp_text text = {0};
     TP_OWNED(tp_free_at) char *copy = NULL;
     TP_TRY(slurp(path, &text, err));

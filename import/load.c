@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "base/need.h"
 #include "graph/library.h"
 #include "import/native.h"
 #include "import/onnx/import.h"
@@ -179,6 +180,8 @@ static troupe_status load_native(troupe_library *library, const char *path, cons
 troupe_status troupe_library_load(troupe_library *library, const char *path, const char **name,
                                   troupe_error *err)
 {
+    TP_TRY(tp_need(library, "library", err));
+    TP_TRY(tp_need(path, "path", err));
     enum format format;
     TP_TRY(find_format(path, &format, err));
     if (format == FORMAT_ONNX) return load_onnx(library, path, name, err);

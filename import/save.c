@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "base/need.h"
 #include "base/outfile.h"
 #include "graph/hash.h"
 #include "graph/library.h"
@@ -230,6 +231,8 @@ static troupe_status save(const troupe_library *library, const char *main, const
 troupe_status troupe_library_save(const troupe_library *library, const char *main,
                                   const char *path, troupe_file_form form, troupe_error *err)
 {
+    TP_TRY(tp_need(library, "library", err));
+    TP_TRY(tp_need(path, "path", err));
     const troupe_status status = save(library, main, path, form, err);
     if (status < 0) tp_fail_in(err, "%s", path);
     return status;

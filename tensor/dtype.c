@@ -39,6 +39,7 @@ size_t troupe_dtype_size(troupe_dtype dtype)
 
 troupe_dtype troupe_dtype_parse(const char *name)
 {
+    if (!name) return TROUPE_DTYPE_NONE;
     static const struct {
         const char *text;
         troupe_dtype dtype;

@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "base/need.h"
 #include "base/outfile.h"
 #include "tensor/npy.h"
 #include "tensor/utf8.h"
@@ -260,6 +261,8 @@ static troupe_status read_file(const char *path, troupe_tensor **out, troupe_err
 
 troupe_status troupe_tensor_read_npy(troupe_tensor **out, const char *path, troupe_error *err)
 {
+    TP_TRY(tp_need(out, "out", err));
+    TP_TRY(tp_need(path, "path", err));
     const troupe_status status = read_file(path, out, err);
     if (status < 0) tp_fail_in(err, "%s", path);
     return status;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/need.h"
 #include "base/outfile.h"
 #include "tensor/npy.h"
 #include "tensor/utf8.h"
@@ -147,6 +148,8 @@ static troupe_status write_file(const troupe_tensor *tensor, const char *path,
 troupe_status troupe_tensor_write_npy(const troupe_tensor *tensor, const char *path,
                                       troupe_error *err)
 {
+    TP_TRY(tp_need(tensor, "tensor", err));
+    TP_TRY(tp_need(path, "path", err));
     const troupe_status status = write_file(tensor, path, err);
     if (status < 0) tp_fail_in(err, "%s", path);
     return status;

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "base/need.h"
 #include "tensor/tensor.h"
 
 static const struct tp_string *strings_of(const troupe_tensor *tensor)
@@ -57,6 +58,7 @@ troupe_status troupe_tensor_new_strings(troupe_tensor **out, int rank, const int
                                         const char *const *texts, const size_t *sizes,
                                         troupe_error *err)
 {
+    TP_TRY(tp_need(out, "out", err));
     struct tp_type type = {.dtype = TROUPE_STRING};
     struct tp_buffer *buffer = NULL;
     size_t structs;
@@ -118,6 +120,7 @@ void tp_strings_fini(struct tp_strings *strings)
 
 size_t troupe_tensor_size(const troupe_tensor *tensor)
 {
+    if (!tensor) return 0;
     size_t size = 0;
     if (tensor->type.dtype != TROUPE_STRING) {
         return tensor->count * troupe_dtype_size(tensor->type.dtype);
@@ -129,6 +132,7 @@ size_t troupe_tensor_size(const troupe_tensor *tensor)
 
 const char *troupe_tensor_string(const troupe_tensor *tensor, size_t i, size_t *size)
 {
+    if (!tensor) return NULL;
     if (tensor->type.dtype != TROUPE_STRING || i >= tensor->count) return NULL;
     if (size) *size = strings_of(tensor)[i].size;
     return text_of(tensor, i);
@@ -146,6 +150,7 @@ static bool equal_strings(const troupe_tensor *a, const troupe_tensor *b)
 
 bool troupe_tensor_equal(const troupe_tensor *a, const troupe_tensor *b)
 {
+    if (!a || !b) return a == b;
     if (a->type.dtype != b->type.dtype) return false;
     if (!tp_shape_equal(&a->type.shape, &b->type.shape)) return false;
     if (a->count == 0) return true;

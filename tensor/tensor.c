@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "base/need.h"
 
 static troupe_status make_type(struct tp_type *out, troupe_dtype dtype, int rank,
                                const int64_t *dims, troupe_error *err)
@@ -70,6 +71,7 @@ troupe_status tp_tensor_new_unset(troupe_tensor **out, const struct tp_type *typ
 troupe_status troupe_tensor_new(troupe_tensor **out, troupe_dtype dtype, int rank,
                                 const int64_t *dims, const void *data, troupe_error *err)
 {
+    TP_TRY(tp_need(out, "out", err));
     struct tp_type type;
     troupe_tensor *tensor;
     TP_TRY(make_type(&type, dtype, rank, dims, err));
@@ -129,6 +131,7 @@ troupe_status troupe_tensor_take(troupe_tensor **out, troupe_dtype dtype, int ra
                                  const int64_t *dims, void *data, troupe_free_fn *free_fn,
                                  void *arg, troupe_error *err)
 {
+    TP_TRY(tp_need(out, "out", err));
     struct tp_buffer *buffer = NULL;
     struct tp_type type;
     troupe_tensor *tensor;
@@ -156,6 +159,8 @@ static troupe_status share(troupe_tensor **out, const troupe_tensor *tensor,
 troupe_status troupe_tensor_reshape(troupe_tensor **out, const troupe_tensor *tensor, int rank,
                                     const int64_t *dims, troupe_error *err)
 {
+    TP_TRY(tp_need(out, "out", err));
+    TP_TRY(tp_need(tensor, "tensor", err));
     struct tp_type type;
     TP_TRY(make_type(&type, tensor->type.dtype, rank, dims, err));
     if (tp_shape_count_known(&type.shape) != tensor->count) {
@@ -168,6 +173,8 @@ troupe_status troupe_tensor_reshape(troupe_tensor **out, const troupe_tensor *te
 troupe_status troupe_tensor_retype(troupe_tensor **out, const troupe_tensor *tensor,
                                    troupe_dtype dtype, troupe_error *err)
 {
+    TP_TRY(tp_need(out, "out", err));
+    TP_TRY(tp_need(tensor, "tensor", err));
     struct tp_type type = tensor->type;
     const char *name = troupe_dtype_name(dtype);
     const size_t from = troupe_dtype_size(type.dtype), to = troupe_dtype_size(dtype);
@@ -183,6 +190,7 @@ troupe_status troupe_tensor_retype(troupe_tensor **out, const troupe_tensor *ten
 
 troupe_tensor *troupe_tensor_retain(const troupe_tensor *tensor)
 {
+    if (!tensor) return NULL;
     troupe_tensor *shared = (troupe_tensor *)tensor; /* only the count changes */
     if (shared) tp_ref_retain(&shared->ref);
     return shared;
@@ -212,26 +220,31 @@ bool tp_tensor_sole(const troupe_tensor *tensor)
 
 troupe_dtype troupe_tensor_dtype(const troupe_tensor *tensor)
 {
+    if (!tensor) return TROUPE_DTYPE_NONE;
     return tensor->type.dtype;
 }
 
 int troupe_tensor_rank(const troupe_tensor *tensor)
 {
+    if (!tensor) return 0;
     return tensor->type.shape.rank;
 }
 
 const int64_t *troupe_tensor_dims(const troupe_tensor *tensor)
 {
+    if (!tensor) return NULL;
     return tensor->type.shape.dims;
 }
 
 size_t troupe_tensor_count(const troupe_tensor *tensor)
 {
+    if (!tensor) return 0;
     return tensor->count;
 }
 
 const void *troupe_tensor_data(const troupe_tensor *tensor)
 {
+    if (!tensor) return NULL;
     return tensor->type.dtype == TROUPE_STRING ? NULL : tensor->data;
 }
 

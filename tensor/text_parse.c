@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "base/need.h"
 #include "tensor/number.h"
 #include "tensor/tensor.h"
 
@@ -249,6 +250,8 @@ troupe_status tp_tensor_parse_at(troupe_tensor **out, const char **text, troupe_
 
 troupe_status troupe_tensor_parse(troupe_tensor **out, const char *text, troupe_error *err)
 {
+    TP_TRY(tp_need(out, "out", err));
+    TP_TRY(tp_need(text, "text", err));
     TP_OWNED(troupe_tensor_release) troupe_tensor *tensor = NULL;
     const char *at = text;
     const troupe_status status = tp_tensor_parse_at(&tensor, &at, err);

@@ -110,6 +110,7 @@ static void put_level(struct show *show, int level, size_t at, size_t n)
 size_t troupe_tensor_show(const troupe_tensor *tensor, size_t max_elements, char *text,
                           size_t size)
 {
+    if (!tensor) return 0;
     struct show show = {.tensor = tensor, .text = text, .size = size};
     show.brief = max_elements > 0 && tensor->count > max_elements;
     put(&show, tp_type_text(&tensor->type).text);
