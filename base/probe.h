@@ -20,11 +20,11 @@
 #ifdef TP_PACED
 /* Wait until the schedule says that this thread does the operation behind `point`. Threads that
  * the schedule does not know go on. The test defines both. */
-void tp_pace(const char *point);
+void tp_probe(const char *point);
 /* This thread may be kept in what comes next, until another lets it go. */
-void tp_pace_away(void);
-#define TP_PACE(point)  tp_pace(point)
-#define TP_PACE_AWAY()  tp_pace_away()
+void tp_probe_away(void);
+#define TP_PACE(point)  tp_probe(point)
+#define TP_PACE_AWAY()  tp_probe_away()
 #define TP_PACE_UNPACED 0
 #else
 #define TP_PACE(point)  ((void)0)

@@ -179,14 +179,14 @@ void pace_away(void)
     pthread_mutex_unlock(&lock);
 }
 
-void tp_pace(const char *point);
-void tp_pace(const char *point)
+void tp_probe(const char *point);
+void tp_probe(const char *point)
 {
     pace(point);
 }
 
-void tp_pace_away(void);
-void tp_pace_away(void)
+void tp_probe_away(void);
+void tp_probe_away(void)
 {
     pace_away();
 }

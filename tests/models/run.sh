@@ -50,7 +50,7 @@ program() {
         if [ "$1" != 0 ] && [[ $known = *" $file "* ]]; then object=$work/$1-${file//\//-}.o; fi
         [ -e "$object" ] || compile "$file" "$object" "-DTP_PACED -DTP_MUTANT=$1"
         objects+=("$object")
-    done < <(files_with 'TP_PACE\(|TP_FAULT\(')
+    done < <(files_with 'TP_PACE\(|TP_FAULT\(' | grep -v '^tests/')
     link_anew tests/models/replay "$out" "${objects[@]}"
     echo "$out"
 }
