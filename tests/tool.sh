@@ -363,10 +363,10 @@ is 'a pipe that closes leaves no word' test ! -s err
 ) | :
 is 'a pipe that closes is no worse where the signal is ignored' grep -qx '[01]' status
 
-# Ctrl-C: once the call runs it is cancelled. How long that takes to begin depends on the machine, so
-# the time doubles until it was seen.
+# Ctrl-C: once the call runs it is cancelled. When it begins and ends depends on the machine, so the
+# time grows by half until it was seen.
 interrupted() { # ARGUMENT...
-    for seconds in 0.5 2 8 30; do
+    for seconds in 0.05 0.1 0.15 0.2 0.3 0.45 0.7 1 1.5 2.2 3.3 5 8 12 18 30; do
         timeout --preserve-status -s INT $seconds "$troupe" "$@" >out 2>err
         [ $? -eq 130 ] && grep -q 'cancelled by Ctrl-C after [0-9]* of' err && return 0
     done
