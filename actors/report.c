@@ -204,9 +204,9 @@ static json_t *json_others(const struct facts *facts)
     for (uint32_t i = 0; facts->block && i < facts->block->n_shards; i++) {
         if (!facts->block->count.failed || !failed_too(facts, i)) continue;
         troupe_error error = tp_shard_error(&facts->block->shards[i].done.shard_done);
-        json_array_append_new(list, json_pack("{s:s,s:s,s:o}", "device", device_of(facts, i),
-                                              "code", troupe_status_name(error.code), "text",
-                                              tp_json_text(error.text)));
+        tp_json_add(&list, json_pack("{s:s,s:s,s:o}", "device", device_of(facts, i), "code",
+                                     troupe_status_name(error.code), "text",
+                                     tp_json_text(error.text)));
     }
     return list;
 }
@@ -217,10 +217,10 @@ static json_t *json_left_over(const struct facts *facts)
     for (uint32_t i = 0; facts->crossed && i < parts(facts)->n_edges; i++) {
         const struct tp_edge *edge = &parts(facts)->edges[i];
         if (!left_over(facts, i)) continue;
-        json_array_append_new(list, json_pack("{s:o,s:s,s:s}", "value",
-                                              tp_json_text(value_name(facts, edge->value)),
-                                              "from", device_of(facts, edge->from), "to",
-                                              device_of(facts, edge->to)));
+        tp_json_add(&list,
+                    json_pack("{s:o,s:s,s:s}", "value",
+                              tp_json_text(value_name(facts, edge->value)), "from",
+                              device_of(facts, edge->from), "to", device_of(facts, edge->to)));
     }
     return list;
 }
