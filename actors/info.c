@@ -100,6 +100,7 @@ troupe_status troupe_device_fail_at(troupe_runtime *runtime, const char *device,
 
 void troupe_limits_get(troupe_limits *out)
 {
+    if (!out) return;
     struct tp_cpus allowed;
     troupe_limits all = {.cpus = tp_thread_cpus(), .memory = tp_memory_limit()};
     tp_cpus_allowed(&allowed);

@@ -171,6 +171,7 @@ START_TEST(there_is_nothing_to_let_go_of_in_null)
     troupe_free(NULL);
     troupe_cancel(NULL, 1);
     troupe_statistics_get(NULL, NULL);
+    troupe_limits_get(NULL);
     troupe_function_hash(NULL, NULL);
     ck_assert_ptr_null(troupe_function_retain(NULL));
     ck_assert_ptr_null(troupe_tensor_retain(NULL));
