@@ -153,9 +153,8 @@ static void call_back(struct tp_pending *pending)
 }
 
 /* There was no memory for the call's block, but this caller holds some that it does not need
- * now: give it up and let the
- * rendezvous try once more. Not when its deadline has passed meanwhile: nobody would cancel it
- * any more. */
+ * now: give it up and let the rendezvous try once more. Not when its deadline has passed
+ * meanwhile: nobody would cancel it any more. */
 static bool try_again(struct troupe_caller *caller, struct tp_pending *pending)
 {
     if (pending->error.code != TROUPE_EXHAUSTED) return false;

@@ -113,8 +113,8 @@ void tp_caller_release(struct troupe_caller *caller, struct tp_pending *pending)
 /* Handle completions. How many callbacks ran. */
 size_t tp_caller_take(struct troupe_caller *caller);
 /* The calling thread begins or ends to use the stage by this caller. Not OK: it is inside
- * already or in a callback
- * (INVALID), or the runtime is being closed (CANCELLED); then it has not begun. */
+ * already or in a callback (INVALID), or the runtime is being closed (CANCELLED); then it has
+ * not begun. */
 troupe_status tp_caller_enter(struct troupe_caller *caller, troupe_error *err);
 void tp_caller_leave(struct troupe_caller *caller);
 /* Work and sleep until `ended(arg)`; false: the deadline (tp_clock_ns; 0: none) passed first.

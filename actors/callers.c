@@ -106,8 +106,9 @@ troupe_status tp_runtime_runner(troupe_runtime *runtime, struct troupe_caller **
     return TROUPE_OK;
 }
 
-/* -- Admission: callers take quotas in steps, so that a call writes nothing that others write
- * */
+/* -- Admission ----------------------------------------------------------------------------- */
+
+/* Callers take quotas in steps, so that a call writes nothing that others write. */
 
 bool tp_runtime_admit(struct troupe_caller *caller)
 {

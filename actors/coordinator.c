@@ -96,8 +96,8 @@ static bool busy(const struct tp_entry *entry)
     return entry->flights || entry->waiters;
 }
 
-/* Some caller has used it since this was asked last. Calls that are known to their caller do not
- * come here: they leave a mark, once. */
+/* Some caller has used it since this was asked last. Calls that are known to their caller do
+ * not come here: they leave a mark, once. */
 static bool was_used(struct tp_instance *instance)
 {
     return atomic_exchange_explicit(&instance->use, TP_INSTANCE_IDLE, memory_order_relaxed) ==

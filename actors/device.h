@@ -5,8 +5,7 @@
  * It knows how many permits are free and which shards wait for one.
  *
  *   shard --WANT--> device --GRANT--> shard             a permit, by priority and age
- *   shard --WITHDRAW--> device --WITHDRAWN--> shard     always, also when a GRANT was on its
- * way
+ *   shard --WITHDRAW--> device --WITHDRAWN--> shard     always, also when a GRANT was under way
  *   anyone --POKE--> device                             a permit came back while shards wait
  *
  * A permit is needed for a turn that runs steps, and only for it: a shard that waits for an

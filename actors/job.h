@@ -4,8 +4,8 @@
  *
  *   coordinator --BUILD--> job --BUILD--> itself ... --BUILT--> coordinator
  *
- * The work has a stack of its own and pauses after a slice of it, wherever it is; then others come
- * first. When nobody waits for it any more it ends there.
+ * The work has a stack of its own and pauses after a slice of it, wherever it is; then others
+ * come first. When nobody waits for it any more it ends there.
  */
 #ifndef TP_ACTORS_JOB_H
 #define TP_ACTORS_JOB_H
@@ -31,8 +31,8 @@ struct tp_flight {
     struct troupe_plan *plan;     /* given, or made */
     struct tp_instance *instance; /* made, unless error.code */
     troupe_error error;
-    /* Relaxed; the coordinator says so, and the job looks now and then: nobody waits for it, and
-     * the caller that it works for. */
+    /* Relaxed; the coordinator says so, and the job looks now and then: nobody waits for it,
+     * and the caller that it works for. */
     atomic_bool unwanted;
     _Atomic(void *) owner;
     struct tp_pace pace;

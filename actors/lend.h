@@ -41,8 +41,8 @@ static inline bool tp_lends(const troupe_call_options *o)
     return o && (o->buffers || o->give);
 }
 
-/* Note what the start lends; pending->args is set. INVALID: buffers that cannot be used, whatever
- * the types are. */
+/* Note what the start lends; pending->args is set. INVALID: buffers that cannot be used,
+ * whatever the types are. */
 troupe_status tp_lend_note(struct tp_pending *pending, const struct tp_start *start,
                            troupe_error *err) TROUPE_MUST_CHECK;
 void tp_lending_fini(struct tp_lending *lending);
@@ -52,8 +52,8 @@ troupe_status tp_lend_block(struct tp_pending *pending, struct tp_block *block,
 /* The frames forget. */
 void tp_lend_clear(struct tp_block *block);
 void tp_lend_destroy(struct tp_block *block);
-/* The call has worked: results that are not in their buffers are copied there. INVALID: one is too
- * small. */
+/* The call has worked: results that are not in their buffers are copied there. INVALID: one is
+ * too small. */
 troupe_status tp_lend_settle(struct tp_pending *pending, troupe_error *err) TROUPE_MUST_CHECK;
 /* A call that does not start: release what was given away. */
 void tp_lend_drop(const struct tp_start *start);

@@ -37,8 +37,8 @@ troupe_status tp_request_make(struct tp_request *out, struct tp_devices *devices
                               uint32_t default_device, const troupe_function *function,
                               const troupe_call_options *options,
                               troupe_error *err) TROUPE_MUST_CHECK;
-/* Note the runtime's operators of the user's. UNSUPPORTED: the function, or one that it reaches, has an operator of the user's that is none of
- * the set's (NULL: it has none). */
+/* Note the runtime's operators of the user's. UNSUPPORTED: the function, or one that it
+ * reaches, has an operator of the user's that is none of the set's (NULL: it has none). */
 troupe_status tp_request_operators(struct tp_request *request,
                                    const troupe_operators *operators,
                                    troupe_error *err) TROUPE_MUST_CHECK;
@@ -72,8 +72,8 @@ void tp_plan_release(struct troupe_plan **plan);
 /* Nanoseconds of work that follow from a message, as calls have measured; relaxed, a guess. */
 typedef atomic_uint tp_estimate;
 
-/* How the coordinator's list knows which instances callers use (relaxed: a guess). A caller that
- * uses one that is idle marks it; most find the mark there, and write nothing. */
+/* How the coordinator's list knows which instances callers use (relaxed: a guess). A caller
+ * that uses one that is idle marks it; most find the mark there, and write nothing. */
 enum tp_instance_use {
     TP_INSTANCE_IDLE,
     TP_INSTANCE_USED,

@@ -243,10 +243,9 @@ static void shard_failed(struct tp_block *block, struct tp_seat *seat,
 }
 
 /* What a shard's message says of its end. A shard that ends before it has seen STOP sends two,
- * its own SHARD_DONE and the
- * answer to STOP, and the answer may overtake: the first is posted after the shard's turn, when
- * STOP may already make
- * another thread run the shard. Both are waited for. */
+ * its own SHARD_DONE and the answer to STOP, and the answer may overtake: the first is posted
+ * after the shard's turn, when STOP may already make another thread run the shard. Both are
+ * waited for. */
 static enum tp_shard_end end_of(enum tp_shard_end before, const struct tp_shard_done *done)
 {
     if (done->stopped && !done->again) return TP_END_STOPPED;

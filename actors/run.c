@@ -3,9 +3,9 @@
  * actors/run.c - troupe_run: a call on the calling thread, results in hand.
  *
  * A known call of one shard, whose device has a permit for this thread, needs no message: its
- * steps run here, by the same executor and the same count; when others wait for a permit after a
- * turn's time, it goes on as any call does. All else is started as any call is, and this thread runs turns
- * until it has ended.
+ * steps run here, by the same executor and the same count; when others wait for a permit after
+ * a turn's time, it goes on as any call does. All else is started as any call is, and this
+ * thread runs turns until it has ended.
  */
 #include "actors/runtime.h"
 #include "actors/timers.h"
@@ -193,8 +193,8 @@ troupe_status troupe_run(troupe_runtime *runtime, const troupe_function *functio
         return refuse(&start, status);
     status = options ? TROUPE_PENDING : run_here(caller, &start, results, n_results, err);
     if (status == TROUPE_PENDING) status = run_started(caller, &start, results, n_results, err);
-    /* A permit that was given back, deadlines that passed: what they made runnable is others'.
-     * */
+    /* A permit that was given back, deadlines that passed: what they made runnable is
+     * others'. */
     if (TP_UNLIKELY(caller->seat->head != NULL)) tp_stage_leave(caller->seat, caller);
     tp_caller_leave(caller);
     return status;

@@ -65,8 +65,8 @@ void tp_runtime_runner_ended(void *caller);
 /* Take one call's admission for this caller, or give it back. */
 bool tp_runtime_admit(struct troupe_caller *caller);
 void tp_runtime_admit_back(struct troupe_caller *caller);
-/* Take so many bytes of arguments in, for a runtime with a limit. BUSY; EXHAUSTED: they are over
- * the limit alone. */
+/* Take so many bytes of arguments in, for a runtime with a limit. BUSY; EXHAUSTED: they are
+ * over the limit alone. */
 troupe_status tp_runtime_admit_bytes(struct troupe_runtime *runtime, size_t bytes,
                                      troupe_error *err);
 /* The caller of a call's number, or NULL. */

@@ -101,8 +101,9 @@ static void yield_turn(struct tp_shard_actor *shard, struct tp_seat *seat)
     tp_post(seat, &shard->actor, &turn);
 }
 
-/* A moving average of what the segment takes; a guess, so lost updates do no harm. One time that
- * is far longer is most often a thread that was interrupted, and counts as twice the average. */
+/* A moving average of what the segment takes; a guess, so lost updates do no harm. One time
+ * that is far longer is most often a thread that was interrupted, and counts as twice the
+ * average. */
 static void learn(tp_estimate *segment, uint64_t ticks)
 {
     uint64_t ns = tp_ticks_ns(ticks);

@@ -86,8 +86,8 @@ struct tp_stage_options {
 struct tp_timer;
 struct tp_timers;
 
-/* How a group's owner is told of work for it that is published. Any thread. coming and taken are
- * NULL where there are workers, which look by themselves. */
+/* How a group's owner is told of work for it that is published. Any thread. coming and taken
+ * are NULL where there are workers, which look by themselves. */
 struct tp_herald {
     void (*coming)(void *group); /* before others can see it */
     /* Afterwards; true: the owner waited, and is woken. by may be NULL. */
@@ -164,7 +164,8 @@ void tp_stage_park(struct tp_seat *seat, const struct tp_actor *inbox, uint64_t 
 bool tp_stage_call(struct tp_seat *by, struct tp_seat *seat);
 /* Wake that seat if it sleeps; true then. `by` may be NULL. */
 bool tp_stage_unpark(struct tp_seat *by, struct tp_seat *seat);
-/* Set a deadline, and wake someone when those who sleep would sleep longer. `by` may be NULL. */
+/* Set a deadline, and wake someone when those who sleep would sleep longer. `by` may be
+ * NULL. */
 void tp_stage_set_timer(struct tp_stage *stage, struct tp_seat *by, struct tp_timer *timer,
                         uint64_t deadline_ns);
 /* Let other threads take an actor that is runnable; one that sleeps is woken unless someone

@@ -85,8 +85,8 @@ bool tp_stage_spin(struct tp_seat *seat, const struct tp_actor *inbox, uint64_t 
 }
 
 /* A woken worker often starts on its waker's CPU, and waits there until the waker is done: keep
- * it off. Never done to a
- * thread that is not ours. Two wakers may do it at once; either does. */
+ * it off. Never done to a thread that is not ours. Two wakers may do it at once; either
+ * does. */
 static void keep_off(struct tp_seat *seat, int cpu)
 {
     cpu_set_t set = seat->cpus;

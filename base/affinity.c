@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * base/affinity.c - sets of CPUs: as text, the allowed ones, pinning a thread, and which to choose.
+ * base/affinity.c - sets of CPUs: as text, the allowed ones, pinning a thread, and which to
+ * choose.
  *
  * hwloc is opened when it is first asked for, since it takes longer to start than all of ours.
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * base/affinity.h - sets of CPUs: as text, the allowed ones, pinning a thread, and which to choose.
+ * base/affinity.h - sets of CPUs: as text, the allowed ones, pinning a thread, and which to
+ * choose.
  */
 #ifndef TP_BASE_AFFINITY_H
 #define TP_BASE_AFFINITY_H

@@ -23,8 +23,9 @@ troupe_status tp_failv(troupe_error *err, troupe_status code, const char *fmt, v
  * never made up, the caller passes on the status that it has instead. */
 void tp_fail_in(troupe_error *err, const char *fmt, ...) TROUPE_PRINTF(2, 3);
 
-/* What the errno of an open, a read or a write means for a caller: NOT_FOUND, EXHAUSTED (memory,
- * descriptors, room on the disk), DEVICE for what the disk could not do, else INVALID. */
+/* What the errno of an open, a read or a write means for a caller: NOT_FOUND, EXHAUSTED
+ * (memory, descriptors, room on the disk), DEVICE for what the disk could not do, else
+ * INVALID. */
 troupe_status tp_fail_code(int number);
 
 /* Leave the function with the failure of expr. Positive outcomes do not leave. The only macro

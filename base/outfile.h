@@ -20,8 +20,8 @@ struct tp_outfile {
     char *part; /* its name until it is renamed; NULL: there is none to remove */
 };
 
-/* Start a file that will be `path`, with the permissions that a new file gets. INVALID: there is
- * something at `path` that is no regular file, which must not be replaced by one. */
+/* Start a file that will be `path`, with the permissions that a new file gets. INVALID: there
+ * is something at `path` that is no regular file, which must not be replaced by one. */
 troupe_status tp_outfile_open(struct tp_outfile *file, const char *path,
                               troupe_error *err) TROUPE_MUST_CHECK;
 troupe_status tp_outfile_put(struct tp_outfile *file, const void *bytes, size_t size,

@@ -2,9 +2,9 @@
  *
  * base/pace.h - long work that looks up now and then.
  *
- * Who does the work says `one more` for each small piece of it; who gave the pace is asked after
- * every `each` of them, and may stop the work or let others go first. No pace (NULL): to the end
- * in one go.
+ * Who does the work says `one more` for each small piece of it; who gave the pace is asked
+ * after every `each` of them, and may stop the work or let others go first. No pace (NULL): to
+ * the end in one go.
  */
 #ifndef TP_BASE_PACE_H
 #define TP_BASE_PACE_H

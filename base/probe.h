@@ -5,8 +5,8 @@
  *
  * Neither costs anything in a build that does not ask for it. A fault has a row in
  * tests/mutants/mutants.tsv or tests/models/faults.tsv. A point stands before each operation by
- * which threads meet; the models in tests/models/ have a step of its name, and a schedule that a
- * model gives is followed by real threads (doc/decisions/0016).
+ * which threads meet; the models in tests/models/ have a step of its name, and a schedule that
+ * a model gives is followed by real threads (doc/decisions/0016).
  */
 #ifndef TP_BASE_PROBE_H
 #define TP_BASE_PROBE_H

@@ -42,8 +42,7 @@ troupe_status bench_fail(troupe_error *err, troupe_status code, const char *fmt,
     return code;
 }
 
-/* -- options ---------------------------------------------------------------------------------
- */
+/* -- options ------------------------------------------------------------------------------- */
 
 static const struct option options[] = {
     {"batches", required_argument, NULL, 'b'}, {"batch-ms", required_argument, NULL, 't'},
@@ -162,8 +161,7 @@ void bench_skip(const struct bench *b, const char *fmt, ...)
     exit(BENCH_SKIPPED);
 }
 
-/* -- lines -----------------------------------------------------------------------------------
- */
+/* -- lines --------------------------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
 {
@@ -223,8 +221,7 @@ void bench_failed(struct bench *b, const char *name, const troupe_error *err)
     b->failures++;
 }
 
-/* -- batches ---------------------------------------------------------------------------------
- */
+/* -- batches ------------------------------------------------------------------------------- */
 
 static troupe_status once_after_pause(const struct bench_work *work, uint64_t *ns,
                                       troupe_error *err)

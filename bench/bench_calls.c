@@ -16,8 +16,7 @@
 #include "bench/pingpong.h"
 #include "bench/subject.h"
 
-/* -- from two threads ------------------------------------------------------------------------
- */
+/* -- from two threads ---------------------------------------------------------------------- */
 
 /* A second thread that calls when it is told to. It stays, so that batches do not pay for its
  * start. */
@@ -94,8 +93,7 @@ static void scale_threads(struct bench *b, struct subject *s)
     pthread_join(helper.thread, NULL);
 }
 
-/* -- two shards at once ----------------------------------------------------------------------
- */
+/* -- two shards at once -------------------------------------------------------------------- */
 
 /* What one product of such matrices takes, in microseconds: the best of some rows of eight. */
 static troupe_status time_product(troupe_runtime *runtime, int size, double *us,
@@ -159,8 +157,7 @@ static void speed_up(struct bench *b, troupe_runtime *runtime, const char *name,
     subject_release(&pair[1]);
 }
 
-/* -- bytes -----------------------------------------------------------------------------------
- */
+/* -- bytes --------------------------------------------------------------------------------- */
 
 /* Bytes that malloc has handed out; below 0 where the C library does not say. */
 static double allocated(void)
@@ -195,8 +192,7 @@ static void flight_bytes(struct bench *b)
     if (runtime) troupe_close(&runtime);
 }
 
-/* -- groups of lines -------------------------------------------------------------------------
- */
+/* -- groups of lines ----------------------------------------------------------------------- */
 
 static void time_one(struct bench *b, troupe_runtime *runtime, const char *name,
                      subject_fn *make_it, bench_fn *fn, double per)

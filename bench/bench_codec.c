@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench/bench_codec.c - messages and functions into bytes and back, and the scan of a head alone.
+ * bench/bench_codec.c - messages and functions into bytes and back, and the scan of a head
+ * alone.
  */
 #include "base/fail.h"
 #include "bench/bench.h"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench/bench_load.c - models into libraries, from ONNX, from a text, from our binary form; and the
- * way to the last.
+ * bench/bench_load.c - models into libraries, from ONNX, from a text, from our binary form; and
+ * the way to the last.
  *
- * load.fashion.* is the picture classifier of examples/fashion, load.large.* a function with one
- * constant of 64 MiB. The files are in the page cache. TROUPE_BENCH_MODEL=FILE adds load.model.*.
+ * load.fashion.* is the picture classifier of examples/fashion, load.large.* a function with
+ * one constant of 64 MiB. The files are in the page cache. TROUPE_BENCH_MODEL=FILE adds
+ * load.model.*.
  */
 #include <stdlib.h>
 #include <unistd.h>

@@ -2,9 +2,9 @@
  *
  * bench/bench_loop.c - a call from one thread whose completion wakes a loop on another.
  *
- * The loop sleeps in poll, as one does that serves sockets besides; the thread that calls sleeps
- * on a futex until the loop has run the callback. So two sleepers are woken for each call, as in
- * the game of ping-pong that this is compared with in the same process.
+ * The loop sleeps in poll, as one does that serves sockets besides; the thread that calls
+ * sleeps on a futex until the loop has run the callback. So two sleepers are woken for each
+ * call, as in the game of ping-pong that this is compared with in the same process.
  */
 #include <poll.h>
 #include <pthread.h>

@@ -25,8 +25,7 @@ struct figures {
     double read_us, plan_us, bytes; /* per graph node */
 };
 
-/* -- memory ----------------------------------------------------------------------------------
- */
+/* -- memory -------------------------------------------------------------------------------- */
 
 /* A line of /proc/self/status in bytes; 0 when the system does not say. */
 static double memory(const char *key)
@@ -49,8 +48,7 @@ static void forget_peak(void)
     fclose(f);
 }
 
-/* -- one figure, in a child ------------------------------------------------------------------
- */
+/* -- one figure, in a child ---------------------------------------------------------------- */
 
 static troupe_status measure(int nodes, int devices, struct figures *out, troupe_error *err)
 {
@@ -98,8 +96,7 @@ static troupe_status in_child(int nodes, int devices, struct figures *out, troup
     return bench_fail(err, TROUPE_INTERNAL, "the child gave no figures");
 }
 
-/* -- lines -----------------------------------------------------------------------------------
- */
+/* -- lines --------------------------------------------------------------------------------- */
 
 static bool wants_any(const struct bench *b, const char *const *names)
 {
@@ -134,8 +131,7 @@ static void plan_lines(struct bench *b, const char *size, int nodes, int devices
     bench_line(b, names[2], "bytes", values[2], (size_t)n);
 }
 
-/* -- beside ----------------------------------------------------------------------------------
- */
+/* -- beside -------------------------------------------------------------------------------- */
 
 static void note_end(void *arg, const troupe_error *error, const troupe_tensor *const *results,
                      size_t n)

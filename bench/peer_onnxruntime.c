@@ -165,8 +165,7 @@ static troupe_status run(void *arg, uint64_t times, troupe_error *err)
     return TROUPE_OK;
 }
 
-/* -- small operators -------------------------------------------------------------------------
- */
+/* -- small operators ----------------------------------------------------------------------- */
 
 struct floats {
     float x[16], a[16], b[16], r[16];
@@ -203,8 +202,7 @@ static void time_chain(struct bench *b, struct ort *ort, const char *name, int n
     unload(&model);
 }
 
-/* -- the picture classifier ------------------------------------------------------------------
- */
+/* -- the picture classifier ---------------------------------------------------------------- */
 
 struct pictures {
     float images[10 * 28 * 28], probabilities[10 * 10];
@@ -246,8 +244,7 @@ static troupe_status load_and_run(void *arg, uint64_t times, troupe_error *err)
     return s;
 }
 
-/* -- lives -----------------------------------------------------------------------------------
- */
+/* -- lives --------------------------------------------------------------------------------- */
 
 static int first_result(struct bench *b)
 {

@@ -134,8 +134,7 @@ static void open_tf(struct tf *tf, const struct bench *b)
     open_context(tf, 2);
 }
 
-/* -- functions -------------------------------------------------------------------------------
- */
+/* -- functions ----------------------------------------------------------------------------- */
 
 static struct output add_arg(struct graph *g)
 {
@@ -214,8 +213,7 @@ static void make_shards(struct tf *tf, const char *name, int n, int second_devic
     finish(&g, name, r, 2);
 }
 
-/* -- calls -----------------------------------------------------------------------------------
- */
+/* -- calls --------------------------------------------------------------------------------- */
 
 static void *make_handle(struct tf *tf, const int64_t *dims, int rank, float value)
 {
@@ -306,8 +304,7 @@ static void time_shards(struct bench *b, struct tf *tf)
     tf->TFE_DeleteContext(single.context);
 }
 
-/* -- lives -----------------------------------------------------------------------------------
- */
+/* -- lives --------------------------------------------------------------------------------- */
 
 static int first_result(struct bench *b)
 {

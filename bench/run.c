@@ -105,8 +105,7 @@ static char *copy(const char *text)
     return p;
 }
 
-/* -- what the programs print -----------------------------------------------------------------
- */
+/* -- what the programs print --------------------------------------------------------------- */
 
 static struct line *find(const struct run *run, const char *name)
 {
@@ -153,8 +152,7 @@ static void take_line(struct run *run, char *text)
     }
 }
 
-/* -- other people's use of the machine -------------------------------------------------------
- */
+/* -- other people's use of the machine ----------------------------------------------------- */
 
 /* Seconds of CPU time that the whole machine has used; below 0 where it does not say. */
 static double machine_busy(void)
@@ -181,8 +179,7 @@ static double others_busy(void)
     return machine_busy() - used_by(RUSAGE_CHILDREN) - used_by(RUSAGE_SELF);
 }
 
-/* -- running ---------------------------------------------------------------------------------
- */
+/* -- running ------------------------------------------------------------------------------- */
 
 static pid_t start(struct run *run, const char *program, FILE **out)
 {
@@ -248,8 +245,7 @@ static void run_program(struct run *run, size_t which)
     if (!run->skip[which]) add_value(run, "machine.others", "% of a CPU", others);
 }
 
-/* -- what is printed -------------------------------------------------------------------------
- */
+/* -- what is printed ----------------------------------------------------------------------- */
 
 static double median(const struct line *line)
 {
@@ -321,8 +317,7 @@ static void print_targets(const struct run *run)
     }
 }
 
-/* -- the command -----------------------------------------------------------------------------
- */
+/* -- the command --------------------------------------------------------------------------- */
 
 static _Noreturn void usage(int status)
 {

@@ -24,8 +24,7 @@ void subject_release(struct subject *s)
     *s = (struct subject){0};
 }
 
-/* -- functions -------------------------------------------------------------------------------
- */
+/* -- functions ----------------------------------------------------------------------------- */
 
 /* The only function of a text. */
 static troupe_status read_function(troupe_function **out, const char *name, const char *text,
@@ -183,8 +182,7 @@ troupe_status subject_model(struct subject *s, troupe_runtime *runtime, const ch
     return status;
 }
 
-/* -- calls -----------------------------------------------------------------------------------
- */
+/* -- calls --------------------------------------------------------------------------------- */
 
 troupe_status subject_run_once(const struct subject *s, troupe_error *err)
 {

@@ -62,9 +62,9 @@ troupe_status tp_devices_read(const char *list, struct tp_device_wish **out, siz
  * each. */
 void tp_devices_share(struct tp_device_wish *wishes, size_t n, int cpus);
 
-/* Choose CPUs for the wishes that leave it open, of those that no wish names: as many as threads each, side by side, in the
- * order of the list, from the first again when there are no more. INVALID: a CPU that is not in
- * `allowed`. */
+/* Choose CPUs for the wishes that leave it open, of those that no wish names: as many as
+ * threads each, side by side, in the order of the list, from the first again when there are no
+ * more. INVALID: a CPU that is not in `allowed`. */
 troupe_status tp_devices_pin(struct tp_device_wish *wishes, size_t n,
                              const struct tp_cpus *allowed,
                              troupe_error *err) TROUPE_MUST_CHECK;

@@ -191,7 +191,7 @@ static void name_step(struct tp_step *step, const struct tp_node *node)
     step->n_results = (uint16_t)node->n_results;
 }
 
-/* -- Arguments that a call may give away ---------------------------------------------------- */
+/* -- Arguments that a call may give away --------------------------------------------------- */
 
 #define LOOKED_AT 64 /* arguments; more are not worth the time */
 

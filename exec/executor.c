@@ -364,7 +364,9 @@ static void name_place(const struct tp_program *program, const struct tp_node *n
         tp_fail_in(err, "node '%s' on %s", node->name, device);
 }
 
-/* -- How long a turn lasts: the clock decides; estimates and what was seen say when to look -- */
+/* -- How long a turn lasts ----------------------------------------------------------------- */
+
+/* The clock decides; estimates and what was seen say when to look at it. */
 
 #define PACE_MAX   64 /* graph nodes between two looks at the clock, at most */
 #define TURN_PARTS 8  /* the budget is looked at in about so many parts */

@@ -20,8 +20,9 @@ struct tp_target {
 struct tp_lent {
     /* Per spares: memory of the caller's that the tensor has instead of the pool's. */
     struct tp_target *targets;
-    /* Per argument of the shard: where the call holds it, when it was given away and nobody else
-     * uses it, so that a value may take its memory, and the place is NULL then; else NULL. */
+    /* Per argument of the shard: where the call holds it, when it was given away and nobody
+     * else uses it, so that a value may take its memory, and the place is NULL then; else
+     * NULL. */
     troupe_tensor ***gifts;
 };
 
@@ -69,12 +70,12 @@ void tp_frame_start(struct tp_frame *frame, const troupe_tensor *const *args,
 bool tp_frame_arrive(struct tp_frame *frame, uint32_t edge, troupe_tensor **value);
 /* Run steps until all ran (TROUPE_OK), an edge is waited for, or budget_ns have passed
  * (TROUPE_PENDING; frame->waits tells which). The clock is read when that much work is done by
- * estimate, and else as seldom as the steps seen so far allow; at least one step runs. A failure, CANCELLED
- * when io->stop was set, ends the run. */
+ * estimate, and else as seldom as the steps seen so far allow; at least one step runs. A
+ * failure, CANCELLED when io->stop was set, ends the run. */
 troupe_status tp_frame_run(struct tp_frame *frame, struct tp_io *io, uint64_t budget_ns,
                            troupe_error *err) TROUPE_MUST_CHECK;
-/* A value of a dynamic step (storage DYNAMIC, even when its type was known before) is that tensor,
- * which is taken over. */
+/* A value of a dynamic step (storage DYNAMIC, even when its type was known before) is that
+ * tensor, which is taken over. */
 void tp_frame_set(struct tp_frame *frame, uint32_t slot, troupe_tensor **tensor);
 /* Let go of all that the run holds but its results. */
 void tp_frame_clear(struct tp_frame *frame);

@@ -51,8 +51,8 @@ static inline bool tp_node_is_view(const struct tp_node *node)
     return node->n_results > 0 && node->results[0] != TP_NO_VALUE;
 }
 
-/* Result 0 of the graph node may be written over the elements of slot `root`: the op's row allows it
- * for every input that has them. */
+/* Result 0 of the graph node may be written over the elements of slot `root`: the op's row
+ * allows it for every input that has them. */
 bool tp_maker_may_reuse(const struct tp_maker *maker, const struct tp_node *node,
                         uint32_t root);
 

@@ -23,15 +23,15 @@ struct tp_pool;
 /* limit 0: none. name (copied) is the device's, for messages. */
 troupe_status tp_pool_new(struct tp_pool **out, const char *name, size_t limit,
                           troupe_error *err) TROUPE_MUST_CHECK;
-/* An account of a device's pool; it is used and released as a pool. name (copied) is that of the
- * function whose memory it is. */
+/* An account of a device's pool; it is used and released as a pool. name (copied) is that of
+ * the function whose memory it is. */
 troupe_status tp_pool_account(struct tp_pool **out, struct tp_pool *pool, const char *name,
                               troupe_error *err) TROUPE_MUST_CHECK;
 struct tp_pool *tp_pool_retain(struct tp_pool *pool);
 void tp_pool_release(struct tp_pool **pool);
 
-/* `size` bytes aligned to TP_ALIGN. EXHAUSTED, with figures and the accounts that hold most, over
- * the limit or when the system has none. */
+/* `size` bytes aligned to TP_ALIGN. EXHAUSTED, with figures and the accounts that hold most,
+ * over the limit or when the system has none. */
 troupe_status tp_pool_take(struct tp_pool *pool, size_t size, void **out,
                            troupe_error *err) TROUPE_MUST_CHECK;
 /* Give back what tp_pool_take gave, with the same size. */
@@ -71,8 +71,8 @@ troupe_status tp_spares_take(struct tp_spares *spares, troupe_tensor **out,
  * that is there. Closed by tp_spares_close. */
 troupe_status tp_heads_new(struct tp_spares **out, struct tp_pool *pool,
                            troupe_error *err) TROUPE_MUST_CHECK;
-/* A view: a tensor of that type over another's buffer (one more owner), from `data` on, which lies
- * in it. Only the owner. */
+/* A view: a tensor of that type over another's buffer (one more owner), from `data` on, which
+ * lies in it. Only the owner. */
 troupe_status tp_heads_view(struct tp_spares *heads, const struct tp_type *type,
                             struct tp_buffer *buffer, void *data, troupe_tensor **out,
                             troupe_error *err) TROUPE_MUST_CHECK;

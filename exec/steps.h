@@ -29,8 +29,9 @@ enum tp_step_kind {
     TP_STEP_KERNEL,  /* launch run */
     TP_STEP_DYNAMIC, /* work out shapes from values, allocate, prepare, launch */
     TP_STEP_VIEW,    /* slot `value` gets the elements of slot `index` */
-    /* Slot `value` gets a tensor of spares `index`; where the call gave it away, that of argument
-     * `edge`, which has its type and is not needed any more but for the step that follows. */
+    /* Slot `value` gets a tensor of spares `index`; where the call gave it away, that of
+     * argument `edge`, which has its type and is not needed any more but for the step that
+     * follows. */
     TP_STEP_OWN,
     TP_STEP_WAIT,   /* until edge `edge` has come; its value goes to slot `value`, if it has one
                      */

@@ -116,7 +116,8 @@ static void set_inputs(const struct tp_function *function, const struct tp_node 
     }
 }
 
-/* What a callback of the user's says now agrees with what it said when the function was built. */
+/* What a callback of the user's says now agrees with what it said when the function was
+ * built. */
 static troupe_status check_again(const struct tp_function *function, const struct tp_node *node,
                                  const struct tp_type *types, troupe_error *err)
 {

@@ -2,17 +2,18 @@
  *
  * troupe/function.h - functions: build them, read and print them, keep them in libraries.
  *
- * A function is a dataflow graph: typed arguments, graph nodes, named results. It is immutable once
- * it is finished, has a content hash and is counted; any thread may use it. A builder and a library
- * belong to one thread at a time.
+ * A function is a dataflow graph: typed arguments, graph nodes, named results. It is immutable
+ * once it is finished, has a content hash and is counted; any thread may use it. A builder and
+ * a library belong to one thread at a time.
  *
  * A graph node is an operator (names and meanings are ONNX's; `troupe show --operators` and
- * doc/ops.md list them) or a call of another function of the same library. It may name the device
- * it wants, graph nodes it must be placed with, and graph nodes that must have run before it.
+ * doc/ops.md list them) or a call of another function of the same library. It may name the
+ * device it wants, graph nodes it must be placed with, and graph nodes that must have run
+ * before it.
  *
- * Types are written as text: "f32[2,n,?]" has a fixed dimension, one named n (equal names are equal
- * numbers within a function), and one that is unknown; "f32[]" is a scalar; "f32[...]" has an
- * unknown rank; "?" alone is an unknown type where that is allowed.
+ * Types are written as text: "f32[2,n,?]" has a fixed dimension, one named n (equal names are
+ * equal numbers within a function), and one that is unknown; "f32[]" is a scalar; "f32[...]"
+ * has an unknown rank; "?" alone is an unknown type where that is allowed.
  */
 #ifndef TROUPE_FUNCTION_H
 #define TROUPE_FUNCTION_H
@@ -65,8 +66,8 @@ typedef struct troupe_attr {
     };
 } troupe_attr;
 
-/* One graph node. Zero what you do not need, set size to sizeof(troupe_node). All is copied. What
- * a newer header adds must be zero where the library does not know it. */
+/* One graph node. Zero what you do not need, set size to sizeof(troupe_node). All is copied.
+ * What a newer header adds must be zero where the library does not know it. */
 typedef struct troupe_node {
     size_t size;
     const char *op;       /* an operator's name, or NULL for a call */
@@ -86,14 +87,15 @@ typedef struct troupe_node {
     unsigned line; /* where it stands in its source, or 0; for messages */
 } troupe_node;
 
-/* Start a function. `library` (may be NULL; borrowed until _finish) is where called functions are
- * looked up; a function may call itself. */
+/* Start a function. `library` (may be NULL; borrowed until _finish) is where called functions
+ * are looked up; a function may call itself. */
 TROUPE_EXPORT troupe_status troupe_builder_new(troupe_builder **out, const char *name,
                                                const troupe_library *library,
                                                troupe_error *err) TROUPE_MUST_CHECK;
 TROUPE_EXPORT void troupe_builder_destroy(troupe_builder **builder);
 
-/* The next argument, with its type as text. INVALID: the name is taken, or the type malformed. */
+/* The next argument, with its type as text. INVALID: the name is taken, or the type
+ * malformed. */
 TROUPE_EXPORT troupe_status troupe_builder_arg(troupe_builder *builder, const char *name,
                                                const char *type, troupe_value *out,
                                                troupe_error *err) TROUPE_MUST_CHECK;
@@ -108,12 +110,13 @@ TROUPE_EXPORT troupe_status troupe_builder_constant(troupe_builder *builder, con
                                                     const troupe_tensor *value,
                                                     troupe_value *out,
                                                     troupe_error *err) TROUPE_MUST_CHECK;
-/* Declare a result before its value is known, so that a recursive call knows its type. Optional. */
+/* Declare a result before its value is known, so that a recursive call knows its type.
+ * Optional. */
 TROUPE_EXPORT troupe_status troupe_builder_declare_result(troupe_builder *builder,
                                                           const char *name, const char *type,
                                                           troupe_error *err) TROUPE_MUST_CHECK;
-/* The next graph node; results[0..n_results) are its values (results may be NULL). Operators, inputs,
- * attributes, types and shapes are checked here; the error names the graph node. */
+/* The next graph node; results[0..n_results) are its values (results may be NULL). Operators,
+ * inputs, attributes, types and shapes are checked here; the error names the graph node. */
 TROUPE_EXPORT troupe_status troupe_builder_node(troupe_builder *builder,
                                                 const troupe_node *node, troupe_value *results,
                                                 troupe_error *err) TROUPE_MUST_CHECK;
@@ -121,8 +124,9 @@ TROUPE_EXPORT troupe_status troupe_builder_node(troupe_builder *builder,
 TROUPE_EXPORT troupe_status troupe_builder_result(troupe_builder *builder, const char *name,
                                                   troupe_value value,
                                                   troupe_error *err) TROUPE_MUST_CHECK;
-/* Check the whole, seal it. *builder is freed and NULL afterwards, also on failure. The function
- * calls what `library` of _new holds now; later changes of the library do not change it. */
+/* Check the whole, seal it. *builder is freed and NULL afterwards, also on failure. The
+ * function calls what `library` of _new holds now; later changes of the library do not change
+ * it. */
 TROUPE_EXPORT troupe_status troupe_builder_finish(troupe_builder **builder,
                                                   troupe_function **out,
                                                   troupe_error *err) TROUPE_MUST_CHECK;
@@ -133,8 +137,9 @@ TROUPE_EXPORT void troupe_function_release(troupe_function **function);
 TROUPE_EXPORT const char *troupe_function_name(const troupe_function *function);
 TROUPE_EXPORT size_t troupe_function_args(const troupe_function *function);
 TROUPE_EXPORT size_t troupe_function_results(const troupe_function *function);
-/* Name and type of argument or result i; NULL and TROUPE_DTYPE_NONE when there is none. `dims` gets up
- * to TROUPE_MAX_RANK numbers, below 0 where unknown or named; *rank is -1 when it is unknown. */
+/* Name and type of argument or result i; NULL and TROUPE_DTYPE_NONE when there is none. `dims`
+ * gets up to TROUPE_MAX_RANK numbers, below 0 where unknown or named; *rank is -1 when it is
+ * unknown. */
 TROUPE_EXPORT const char *troupe_function_arg_name(const troupe_function *function, size_t i);
 TROUPE_EXPORT const char *troupe_function_result_name(const troupe_function *function,
                                                       size_t i);
@@ -153,8 +158,8 @@ TROUPE_EXPORT const troupe_tensor *troupe_function_arg_default(const troupe_func
 /* Number of graph nodes, not counting those of called functions. */
 TROUPE_EXPORT size_t troupe_function_nodes(const troupe_function *function);
 /* The content hash of the function and all that it calls: equal for equal functions, whatever
- * process or library they are in. Names of graph nodes and values count; comments, source lines, and
- * whether a constant came from a file do not. */
+ * process or library they are in. Names of graph nodes and values count; comments, source
+ * lines, and whether a constant came from a file do not. */
 TROUPE_EXPORT void troupe_function_hash(const troupe_function *function, uint8_t out[16]);
 
 /* A library: functions by name. */
@@ -171,7 +176,8 @@ TROUPE_EXPORT troupe_status troupe_library_replace(troupe_library *library,
                                                    const troupe_function *function,
                                                    troupe_error *err) TROUPE_MUST_CHECK;
 /* The function of that name together with the library as it is now; the caller's to release.
- * NOT_FOUND; INVALID when it calls, at any depth, what the library lacks or with other types. */
+ * NOT_FOUND; INVALID when it calls, at any depth, what the library lacks or with other
+ * types. */
 TROUPE_EXPORT troupe_status troupe_library_find(const troupe_library *library, const char *name,
                                                 troupe_function **out,
                                                 troupe_error *err) TROUPE_MUST_CHECK;
@@ -179,20 +185,21 @@ TROUPE_EXPORT size_t troupe_library_count(const troupe_library *library);
 /* Names in the order in which they were added; NULL from the count on. */
 TROUPE_EXPORT const char *troupe_library_name(const troupe_library *library, size_t i);
 
-/* Read functions from text (grammar: doc/text-form.md) into a library; all or none. `source` names
- * the text in messages ("blend.troupe"), and is the folder against which constants' files are
- * looked up. Errors begin with "source:line:column: ". */
+/* Read functions from text (grammar: doc/text-form.md) into a library; all or none. `source`
+ * names the text in messages ("blend.troupe"), and is the folder against which constants' files
+ * are looked up. Errors begin with "source:line:column: ". */
 TROUPE_EXPORT troupe_status troupe_library_read(troupe_library *library, const char *source,
                                                 const char *text, size_t size,
                                                 troupe_error *err) TROUPE_MUST_CHECK;
 /* As above from a file. */
 TROUPE_EXPORT troupe_status troupe_library_read_file(troupe_library *library, const char *path,
                                                      troupe_error *err) TROUPE_MUST_CHECK;
-/* Read a model: an .onnx file gives one function, named after its graph and all that it calls; a
- * .troupe file, a text or in binary form, gives its functions. *name (may be NULL) gets the name of
- * the main one (which a binary form says; of a text, the only one, or the one called "main", else the
- * first); it is the library's. CORRUPT: the file is damaged, with the place, and with both checksums
- * where one is wrong. UNSUPPORTED: it is of a version that is not understood here. */
+/* Read a model: an .onnx file gives one function, named after its graph and all that it calls;
+ * a .troupe file, a text or in binary form, gives its functions. *name (may be NULL) gets the
+ * name of the main one (which a binary form says; of a text, the only one, or the one called
+ * "main", else the first); it is the library's. CORRUPT: the file is damaged, with the place,
+ * and with both checksums where one is wrong. UNSUPPORTED: it is of a version that is not
+ * understood here. */
 TROUPE_EXPORT troupe_status troupe_library_load(troupe_library *library, const char *path,
                                                 const char **name,
                                                 troupe_error *err) TROUPE_MUST_CHECK;
@@ -204,11 +211,11 @@ typedef enum troupe_file_form {
                              * the folder PATH.d, and payloads of NaNs are lost */
 } troupe_file_form;
 
-/* Write all functions of a library to a file that troupe_library_load reads; the one named `main`
- * (NULL: none is named) is its main one. The file, with version and checksum, appears whole or not
- * at all: a failure leaves what was there. INVALID: a called function is not in the library, or, as
- * a text, another function is called "main". NOT_FOUND: there is no function `main`. EXHAUSTED,
- * DEVICE: the disk is full, or fails. */
+/* Write all functions of a library to a file that troupe_library_load reads; the one named
+ * `main` (NULL: none is named) is its main one. The file, with version and checksum, appears
+ * whole or not at all: a failure leaves what was there. INVALID: a called function is not in
+ * the library, or, as a text, another function is called "main". NOT_FOUND: there is no
+ * function `main`. EXHAUSTED, DEVICE: the disk is full, or fails. */
 TROUPE_EXPORT troupe_status troupe_library_save(const troupe_library *library, const char *main,
                                                 const char *path, troupe_file_form form,
                                                 troupe_error *err) TROUPE_MUST_CHECK;
@@ -224,11 +231,12 @@ typedef enum troupe_format {
     TROUPE_DOT /* for Graphviz */
 } troupe_format;
 
-/* The number that each JSON text of ours has as "format". New keys leave it as it is; it becomes higher
- * when a key goes or changes its meaning. */
+/* The number that each JSON text of ours has as "format". New keys leave it as it is; it
+ * becomes higher when a key goes or changes its meaning. */
 #define TROUPE_JSON_FORMAT 1
 
-/* The printed function and those it calls, in memory of the library's: free it with troupe_free. */
+/* The printed function and those it calls, in memory of the library's: free it with
+ * troupe_free. */
 TROUPE_EXPORT troupe_status troupe_function_print(const troupe_function *function,
                                                   troupe_format format, char **out,
                                                   troupe_error *err) TROUPE_MUST_CHECK;

@@ -37,8 +37,7 @@
 extern "C" {
 #endif
 
-/* -- What an operator takes and gives --------------------------------------------------------
- */
+/* -- What an operator takes and gives ------------------------------------------------------ */
 
 /* A set of element types: TROUPE_SET(TROUPE_F32) | TROUPE_SET(TROUPE_F64). */
 #define TROUPE_SET(dtype) (UINT64_C(1) << (dtype))
@@ -96,8 +95,7 @@ typedef struct troupe_operator_node {
     const troupe_attr *const *attrs;
 } troupe_operator_node;
 
-/* -- Callbacks -------------------------------------------------------------------------------
- */
+/* -- Callbacks ----------------------------------------------------------------------------- */
 
 /* The types of the results from those of the inputs. results[0..node->n_results) have the
  * element type that the ports fix, else TROUPE_DTYPE_NONE, and rank -1. Called when a function
@@ -157,8 +155,7 @@ typedef struct troupe_operator_row {
     void (*free_user)(void *user); /* when nothing uses the operator any more; may be NULL */
 } troupe_operator_row;
 
-/* -- In callbacks ----------------------------------------------------------------------------
- */
+/* -- In callbacks -------------------------------------------------------------------------- */
 
 /* Fill *err (which may be NULL) with the status and a text as by printf; returns the status. */
 TROUPE_EXPORT troupe_status troupe_fail(troupe_error *err, troupe_status status,
@@ -179,8 +176,7 @@ TROUPE_EXPORT troupe_status troupe_operator_give(const troupe_operator_node *nod
 TROUPE_EXPORT const char *troupe_operator_string(const troupe_operator_node *node, size_t input,
                                                  size_t i, size_t *size);
 
-/* -- Sets ------------------------------------------------------------------------------------
- */
+/* -- Sets ---------------------------------------------------------------------------------- */
 
 typedef struct troupe_operators troupe_operators;
 

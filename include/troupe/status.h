@@ -8,9 +8,9 @@
  *              TROUPE_PENDING); the caller handles it, never passes it up
  *
  * In every function an `err` argument may be NULL and is written only on failure; outputs are
- * written only on success. NULL in the place of what is needed is INVALID, and the text names the
- * argument; what destroys, releases or closes takes NULL; what answers without a status gives
- * nothing for it: 0, NULL, false, TROUPE_DTYPE_NONE, no descriptor (-1).
+ * written only on success. NULL in the place of what is needed is INVALID, and the text names
+ * the argument; what destroys, releases or closes takes NULL; what answers without a status
+ * gives nothing for it: 0, NULL, false, TROUPE_DTYPE_NONE, no descriptor (-1).
  */
 #ifndef TROUPE_STATUS_H
 #define TROUPE_STATUS_H

@@ -80,9 +80,8 @@ TROUPE_EXPORT troupe_status troupe_tensor_new(troupe_tensor **out, troupe_dtype 
 
 /* A tensor over the caller's own memory, without a copy: `data` must stay unchanged until
  * `free_fn` (may be NULL) is called with it, when the last owner releases the tensor. `data`
- * must be aligned to its element size, to that of a part for complex numbers; 64 bytes are best.
- * On failure the memory stays the
- * caller's. */
+ * must be aligned to its element size, to that of a part for complex numbers; 64 bytes are
+ * best. On failure the memory stays the caller's. */
 TROUPE_EXPORT troupe_status troupe_tensor_take(troupe_tensor **out, troupe_dtype dtype,
                                                int rank, const int64_t *dims, void *data,
                                                troupe_free_fn *free_fn, void *arg,
@@ -103,8 +102,8 @@ TROUPE_EXPORT troupe_status troupe_tensor_reshape(troupe_tensor **out,
                                                   troupe_error *err) TROUPE_MUST_CHECK;
 
 /* The same bytes with another element type of as many bytes: u8 as f8e4m3fn, i8 as i4, c64 as
- * f64. Shares the memory. INVALID: one of them is of strings, the sizes differ, the memory is not
- * aligned for it, or a byte is no element of the new type. */
+ * f64. Shares the memory. INVALID: one of them is of strings, the sizes differ, the memory is
+ * not aligned for it, or a byte is no element of the new type. */
 TROUPE_EXPORT troupe_status troupe_tensor_retype(troupe_tensor **out,
                                                  const troupe_tensor *tensor,
                                                  troupe_dtype dtype,
@@ -139,10 +138,10 @@ TROUPE_EXPORT bool troupe_tensor_equal(const troupe_tensor *a, const troupe_tens
  * (INVALID), and read from '<U' or '|S' without the zeros at their ends; bf16, which NumPy
  * lacks, is written as '<V2', and '<V2' is read as bf16. Complex numbers are '<c8' and '<c16'.
  * What NumPy lacks too and has one byte is written as bytes, '|u1', or '|i1' for i4 and i2, and
- * comes back as u8 and i8; troupe_tensor_retype makes it what it was. CORRUPT with the byte offset when the
- * file is malformed or has more or less than its elements; UNSUPPORTED when its type or rank is
- * none of ours; NOT_FOUND when it, or the folder to write to, is not there; EXHAUSTED when the
- * disk is full. */
+ * comes back as u8 and i8; troupe_tensor_retype makes it what it was. CORRUPT with the byte
+ * offset when the file is malformed or has more or less than its elements; UNSUPPORTED when its
+ * type or rank is none of ours; NOT_FOUND when it, or the folder to write to, is not there;
+ * EXHAUSTED when the disk is full. */
 TROUPE_EXPORT troupe_status troupe_tensor_read_npy(troupe_tensor **out, const char *path,
                                                    troupe_error *err) TROUPE_MUST_CHECK;
 TROUPE_EXPORT troupe_status troupe_tensor_write_npy(const troupe_tensor *tensor,

@@ -49,8 +49,7 @@ typedef struct troupe_caller troupe_caller;
 typedef struct troupe_plan troupe_plan;
 typedef struct troupe_report troupe_report;
 
-/* -- Runtime ---------------------------------------------------------------------------------
- */
+/* -- Runtime ------------------------------------------------------------------------------- */
 
 /* Structs of options begin with their size, and grow at their ends. Fill them with their _INIT,
  * so that what a newer header adds is zero. A program with a newer header than the library's
@@ -82,14 +81,14 @@ typedef struct troupe_options {
      * form and back, as between processes: a test, with the same results. Also when the
      * environment has TROUPE_WIRE=1. */
     bool wire;
-    /* Bytes of the arguments of all calls in flight; over it TROUPE_BUSY, and a call that is over
-     * it alone is EXHAUSTED. 0: no limit. */
+    /* Bytes of the arguments of all calls in flight; over it TROUPE_BUSY, and a call that is
+     * over it alone is EXHAUSTED. 0: no limit. */
     size_t max_bytes;
     /* Instances (a plan made ready for given shapes) kept for each plan; the one used least
      * recently goes first, and is freed after its last call. 0: 8; at most 1024. */
     size_t max_instances;
-    /* The user's operators that calls may use; retained until the runtime is closed. A call of a
-     * function with others gives UNSUPPORTED. NULL: troupe's own alone. */
+    /* The user's operators that calls may use; retained until the runtime is closed. A call of
+     * a function with others gives UNSUPPORTED. NULL: troupe's own alone. */
     const troupe_operators *operators;
 } troupe_options;
 #define TROUPE_OPTIONS_INIT                                                                    \
@@ -106,8 +105,7 @@ TROUPE_EXPORT troupe_status troupe_open(troupe_runtime **out, const troupe_optio
  * wait: *runtime stays. */
 TROUPE_EXPORT troupe_status troupe_close(troupe_runtime **runtime);
 
-/* -- Calls -----------------------------------------------------------------------------------
- */
+/* -- Calls --------------------------------------------------------------------------------- */
 
 /* Memory of the caller's for one result. */
 typedef struct troupe_buffer {
@@ -133,18 +131,19 @@ typedef struct troupe_call_options {
                              * a call that failed, had wishes relaxed, or was profiled; else,
                              * and where there is no memory for it, NULL. The caller's to
                              * release */
-    /* Per result, memory that its elements are to lie in; NULL: none. The result is a tensor over
-     * that memory: it must stay, and be left alone, until the call has ended and the tensor and all
-     * that share its elements are released; after a failure, until the call has ended. It is
-     * written without a copy when it is aligned to 64 bytes and the value is computed for this
-     * result; what is a view, an argument or a constant is copied. INVALID: it is too small, not
-     * aligned to the elements, overlaps another or an argument, or the result is of strings. */
+    /* Per result, memory that its elements are to lie in; NULL: none. The result is a tensor
+     * over that memory: it must stay, and be left alone, until the call has ended and the
+     * tensor and all that share its elements are released; after a failure, until the call has
+     * ended. It is written without a copy when it is aligned to 64 bytes and the value is
+     * computed for this result; what is a view, an argument or a constant is copied. INVALID:
+     * it is too small, not aligned to the elements, overlaps another or an argument, or the
+     * result is of strings. */
     const troupe_buffer *buffers;
-    /* Per argument, whether it is given away; NULL: none is. The caller's reference is the call's
-     * then, also when the call fails or does not start: with TROUPE_BUSY, too, and whatever is
-     * wrong but with the options' size. A result may get the argument's memory, when this was the
-     * last reference to it and to its elements, and they are not of troupe_tensor_take or
-     * `buffers`. */
+    /* Per argument, whether it is given away; NULL: none is. The caller's reference is the
+     * call's then, also when the call fails or does not start: with TROUPE_BUSY, too, and
+     * whatever is wrong but with the options' size. A result may get the argument's memory,
+     * when this was the last reference to it and to its elements, and they are not of
+     * troupe_tensor_take or `buffers`. */
     const bool *give;
 } troupe_call_options;
 #define TROUPE_CALL_OPTIONS_INIT                                                               \
@@ -173,7 +172,8 @@ typedef void troupe_done_fn(void *arg, const troupe_error *error,
  * wait or close, even when the call is cancelled; never inside this function. Unless this
  * returns TROUPE_OK, `done` does not run. Arguments are retained as long as they are needed.
  * *out_call (may be NULL) is the call's number, above 0 and never used again. Only a caller's
- * own thread starts its calls. TROUPE_BUSY: over max_calls or max_bytes; nothing was started. */
+ * own thread starts its calls. TROUPE_BUSY: over max_calls or max_bytes; nothing was
+ * started. */
 TROUPE_EXPORT troupe_status troupe_call(troupe_runtime *runtime,
                                         const troupe_function *function,
                                         const troupe_tensor *const *args, size_t n_args,
@@ -181,8 +181,8 @@ TROUPE_EXPORT troupe_status troupe_call(troupe_runtime *runtime,
                                         troupe_done_fn *done, void *arg, uint64_t *out_call,
                                         troupe_error *err) TROUPE_MUST_CHECK;
 /* Ask for an early end, from any thread. `done` still runs, with TROUPE_CANCELLED unless the
- * call ends otherwise first. Planning that no call waits for any more is given up. A call that is not there (any more) is nothing to do. Its children
- * are cancelled too. */
+ * call ends otherwise first. Planning that no call waits for any more is given up. A call that
+ * is not there (any more) is nothing to do. Its children are cancelled too. */
 TROUPE_EXPORT void troupe_cancel(troupe_runtime *runtime, uint64_t call);
 /* Readable while a callback is due, or work that only this caller's thread can do: for poll,
  * epoll or zmq_poll. Level-triggered, and yours to watch only: do not read or close it. It is
@@ -220,8 +220,7 @@ TROUPE_EXPORT troupe_status troupe_caller_dispatch(troupe_caller *caller);
 TROUPE_EXPORT troupe_status troupe_caller_wait(troupe_caller *caller, uint64_t call,
                                                int timeout_ms) TROUPE_MUST_CHECK;
 
-/* -- Plans: what a call will do, before it is made --------------------------------------------
- */
+/* -- Plans: what a call will do, before it is made ----------------------------------------- */
 
 /* Place and partition a function as a call with these options would; nothing runs. The plan is
  * the caller's. */
@@ -266,8 +265,7 @@ TROUPE_EXPORT uint64_t troupe_report_wall_ns(const troupe_report *report);
 TROUPE_EXPORT uint64_t troupe_report_busy_ns(const troupe_report *report);
 TROUPE_EXPORT uint64_t troupe_report_crossed(const troupe_report *report);
 
-/* -- Devices ----------------------------------------------------------------------------------
- */
+/* -- Devices ------------------------------------------------------------------------------- */
 
 typedef struct troupe_device {
     size_t size;                     /* sizeof(troupe_device), set by the caller */
@@ -319,8 +317,7 @@ typedef struct troupe_statistics {
 /* Sets as many of the members as out->size has room for. Any thread. */
 TROUPE_EXPORT void troupe_statistics_get(const troupe_runtime *runtime, troupe_statistics *out);
 
-/* -- Log --------------------------------------------------------------------------------------
- */
+/* -- Log ----------------------------------------------------------------------------------- */
 
 typedef enum troupe_level {
     TROUPE_LOG_ERROR = 0,
