@@ -61,7 +61,6 @@ struct troupe_caller {
     uint32_t index; /* in the runtime's table; UINT32_MAX: troupe_run's, without numbers */
     bool draining;  /* it starts no calls any more */
     bool numbered;
-    bool granted;              /* a permit came for its thread, see run.c */
     uint32_t n_slots, live;    /* slots made; calls in flight */
     struct tp_pending *free;   /* slots */
     struct tp_pending *pinned; /* ended, but someone still holds a pin */

@@ -9,8 +9,8 @@
  *   rendezvous --FORGET--> coordinator --FORGET--> rendezvous    the call ended early: CALL
  *                                                                is answered, too
  *
- * It never plans itself: a job is an actor of its own, whose one turn takes as long as planning
- * takes, on whatever thread.
+ * It never plans itself: a job is an actor of its own, which plans for a slice of time in each
+ * of its turns, on whatever thread.
  */
 #ifndef TP_ACTORS_COORDINATOR_H
 #define TP_ACTORS_COORDINATOR_H

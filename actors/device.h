@@ -48,7 +48,8 @@ struct tp_device_actor {
 void tp_device_actor_init(struct tp_device_actor *self, struct tp_device *device,
                           struct tp_stage *stage, uint32_t index);
 
-/* A permit for this seat's turn. False: all are out; send WANT. */
+/* A permit for this seat's turn. False: all are out, or shards wait for those that are not:
+ * send WANT. */
 bool tp_permit_take(struct tp_device_actor *device, struct tp_seat *seat);
 /* The permit that came with a GRANT is used by this seat's turn from now on. */
 void tp_permit_accept(struct tp_device_actor *device, struct tp_seat *seat);

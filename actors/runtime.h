@@ -36,7 +36,8 @@ struct troupe_runtime {
     atomic_ullong bytes;      /* of them now */
     const volatile int *here; /* 1; reads 0 in a forked child (MADV_WIPEONFORK) */
     atomic_bool closing;
-    atomic_bool parents; /* some call had a parent; relaxed */
+    /* Some call had a parent: seq_cst, set before it can be found. */
+    atomic_bool parents;
 };
 
 /* True in a child of the process that opened it. */
