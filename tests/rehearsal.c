@@ -102,6 +102,15 @@ void outcome_clear(struct outcome *outcome)
     *outcome = (struct outcome){.runtime = outcome->runtime};
 }
 
+void dispatch_all(troupe_runtime *runtime)
+{
+    troupe_statistics now = {.size = sizeof(now)};
+    do {
+        ck_assert_int_ge(troupe_dispatch(runtime), 0);
+        troupe_statistics_get(runtime, &now);
+    } while (now.in_flight > 0);
+}
+
 uint64_t outcome_call(troupe_runtime *runtime, const troupe_function *function,
                       const troupe_tensor *const *args, const troupe_call_options *options,
                       struct outcome *outcome)

@@ -51,6 +51,9 @@ struct outcome {
 void outcome_note(void *arg, const troupe_error *error, const troupe_tensor *const *results,
                   size_t n);
 void outcome_clear(struct outcome *outcome);
+/* Dispatch the runtime's own caller until no call is in flight: one dispatch plans for
+ * 0.2 ms only. */
+void dispatch_all(troupe_runtime *runtime);
 /* Start a call whose end is noted in *outcome, and give its number. */
 uint64_t outcome_call(troupe_runtime *runtime, const troupe_function *function,
                       const troupe_tensor *const *args, const troupe_call_options *options,

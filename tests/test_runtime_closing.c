@@ -22,9 +22,9 @@ START_TEST(over_max_calls_a_call_is_refused_as_busy_and_nothing_was_started)
     troupe_tensor *x = row_of(1), *results[2];
     for (int round = 0; round < 3; round++) {
         struct outcome outcomes[5] = {{0}}, none = {0};
-        uint64_t call = 77;
+        uint64_t call = 77, calls[5];
         for (int i = 0; i < 5; i++)
-            rows_call(runtime, f, (float)i, &outcomes[i]);
+            calls[i] = rows_call(runtime, f, (float)i, &outcomes[i]);
         ck_assert_int_eq(troupe_call(runtime, f, (const troupe_tensor *const[]){x}, 1, NULL,
                                      outcome_note, &none, &call, &err),
                          TROUPE_BUSY);
@@ -32,10 +32,10 @@ START_TEST(over_max_calls_a_call_is_refused_as_busy_and_nothing_was_started)
         ck_assert_int_eq(troupe_run(runtime, f, (const troupe_tensor *const[]){x}, 1, results,
                                     2, NULL, &err),
                          TROUPE_BUSY);
-        while (troupe_dispatch(runtime) == TROUPE_OK)
-            ;
-        for (int i = 0; i < 5; i++)
+        for (int i = 0; i < 5; i++) {
+            ck_assert_int_eq(troupe_wait(runtime, calls[i], -1), TROUPE_OK);
             rows_ended(&outcomes[i], (float)i);
+        }
         ck_assert_int_eq(none.ended, 0);
     }
     troupe_tensor_release(&x);
@@ -88,8 +88,7 @@ START_TEST(after_a_hundred_warm_calls_a_thousand_more_allocate_nothing)
         troupe_tensor_release(&results[0]);
         troupe_tensor_release(&results[1]);
         outcome_call(runtime, f, args, NULL, &outcome);
-        while (troupe_dispatch(runtime) == TROUPE_OK)
-            ;
+        dispatch_all(runtime);
         rows_ended(&outcome, 3);
     }
     ck_assert_uint_eq(heap_requests(), 0);

@@ -94,8 +94,7 @@ START_TEST(what_is_attached_to_a_call_is_given_to_its_end_also_nothing)
             ck_assert_uint_ne(calls[i], calls[j]);
         ck_assert_int_eq(troupe_wait(s.runtime, calls[i], -1), TROUPE_OK);
     }
-    while (troupe_dispatch(s.runtime) == TROUPE_OK)
-        ;
+    dispatch_all(s.runtime);
     ck_assert_int_eq(seen.n, 4);
     for (int i = 0; i < 4; i++) {
         int times = 0;

@@ -350,8 +350,7 @@ START_TEST(each_thousand_calls_in_flight_take_as_much_memory_as_the_thousand_bef
     const troupe_tensor *const args[] = {x};
     memset(outcomes, 0, sizeof(outcomes));
     outcome_call(runtime, f, args, NULL, &outcomes[0]);
-    while (troupe_dispatch(runtime) == TROUPE_OK)
-        ;
+    dispatch_all(runtime);
     outcome_clear(&outcomes[0]);
     used[0] = mallinfo2().uordblks + mallinfo2().hblkhd;
     for (int i = 0; i < STEP * STEPS; i++) {
@@ -364,8 +363,7 @@ START_TEST(each_thousand_calls_in_flight_take_as_much_memory_as_the_thousand_bef
         ck_assert_uint_le(used[i + 1] - used[i], each + each / 50);
         ck_assert_uint_ge(used[i + 1] - used[i], each - each / 50);
     }
-    while (troupe_dispatch(runtime) == TROUPE_OK)
-        ;
+    dispatch_all(runtime);
     for (int i = 0; i < STEP * STEPS; i++) {
         ck_assert_int_eq(outcomes[i].ended, 1);
         outcome_clear(&outcomes[i]);

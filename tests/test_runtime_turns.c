@@ -124,8 +124,7 @@ START_TEST(a_long_call_holds_up_a_short_one_by_no_more_than_a_turn)
         gates_clear();
         call_chain(runtime, lengthy, 0, &outcomes[0]);
         call_chain(runtime, brief, 0, &outcomes[1]);
-        while (troupe_dispatch(runtime) == TROUPE_OK)
-            ;
+        dispatch_all(runtime);
         /* Before they are known both wait for their plans, and the first has its first. */
         ck_assert_int_le(place_of(2), round ? 1 : 3);
         for (int i = 0; i < 2; i++)
@@ -238,8 +237,7 @@ START_TEST(on_one_thread_calls_run_by_priority_whatever_the_order_they_were_star
         gates_clear();
         for (int i = 0; i < CALLS; i++)
             call_chain(runtime, f[i], priorities[i], &outcomes[i]);
-        while (troupe_dispatch(runtime) == TROUPE_OK)
-            ;
+        dispatch_all(runtime);
         for (int i = 0; i < CALLS; i++)
             ck_worked(&outcomes[i]);
         for (int i = 0; round && i < CALLS; i++)
@@ -282,8 +280,7 @@ START_TEST(long_calls_of_one_priority_take_turns_on_one_thread)
             warm(runtime, f[i]);
         for (int i = 0; i < CALLS; i++)
             call_chain(runtime, f[i], priorities[round % 2], &outcomes[i]);
-        while (troupe_dispatch(runtime) == TROUPE_OK)
-            ;
+        dispatch_all(runtime);
         for (int i = 0; i < CALLS; i++)
             ck_worked(&outcomes[i]);
         ck_assert_int_le(largest_lead(CALLS, STEPS), 1);
@@ -407,8 +404,7 @@ START_TEST(a_call_of_low_priority_ends_beside_a_stream_of_higher_ones)
         start_next(&streams[i]);
     }
     call_chain(runtime, low, 0, &outcome);
-    while (troupe_dispatch(runtime) == TROUPE_OK)
-        ;
+    dispatch_all(runtime);
     ck_worked(&outcome);
     /* It is passed over 16 times for each of its turns, and a few times before the first. */
     const int passed = streams[0].ended + streams[1].ended + streams[2].ended;
