@@ -231,12 +231,14 @@ static void serve(struct tp_coordinator *c, struct tp_entry *entry, struct tp_pe
         answer(pending, seat, instance, NULL);
         return;
     }
-    bool wait =
-        entry->plan ? find_flight(entry, pending->args) != NULL : entry->flights != NULL;
-    if (!wait && take_off(c, entry, pending, seat, &error) < 0) {
+    struct tp_flight *flight = entry->plan ? find_flight(entry, pending->args) : entry->flights;
+    if (!flight && take_off(c, entry, pending, seat, &error) < 0) {
         answer(pending, seat, NULL, &error);
         return;
     }
+    /* Its owner may be gone. */
+    if (flight && atomic_load_explicit(&flight->unwanted, memory_order_relaxed))
+        tp_flight_hand_to(flight, pending->caller, seat);
     pending->entry = entry;
     LL_APPEND(entry->waiters, pending);
 }
@@ -307,6 +309,7 @@ static troupe_status on_built(struct tp_actor *self, struct tp_seat *seat,
     struct tp_flight *flight = (*message)->built.flight;
     struct tp_entry *entry = flight->entry;
     *message = NULL;
+    tp_flight_calm(flight, seat->stage);
     LL_DELETE(entry->flights, flight);
     keep_made(c, entry, flight);
     if (flight->error.code && !tp_flight_given_up(flight)) fail_waiters(entry, flight, seat);
@@ -341,8 +344,7 @@ static void note_left(struct tp_entry *entry, const struct troupe_caller *caller
         if (!waiter || waiter->caller == caller ||
             atomic_load_explicit(&f->owner, memory_order_relaxed) != caller)
             continue;
-        atomic_store_explicit(&f->owner, waiter->caller, memory_order_relaxed);
-        tp_stage_alert(seat->stage, seat, waiter->caller);
+        tp_flight_hand_to(f, waiter->caller, seat);
     }
 }
 

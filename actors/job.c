@@ -61,6 +61,21 @@ bool tp_flight_given_up(const struct tp_flight *flight)
     return flight->error.code == TROUPE_CANCELLED && unwanted(flight);
 }
 
+void tp_flight_hand_to(struct tp_flight *flight, void *owner, struct tp_seat *seat)
+{
+    atomic_store_explicit(&flight->owner, owner, memory_order_relaxed);
+    tp_stage_alert(seat->stage, seat, owner);
+    /* release: who finds it there sees the owner */
+    void *before = atomic_exchange_explicit(&flight->alerted, owner, memory_order_acq_rel);
+    if (before) tp_stage_calm(seat->stage, before);
+}
+
+void tp_flight_calm(struct tp_flight *flight, struct tp_stage *stage)
+{
+    void *alerted = atomic_exchange_explicit(&flight->alerted, NULL, memory_order_acq_rel);
+    if (alerted) tp_stage_calm(stage, alerted);
+}
+
 /* -- Slices -------------------------------------------------------------------------------- */
 
 /* True: the work has ended. */
@@ -97,6 +112,7 @@ static troupe_status on_build(struct tp_actor *self, struct tp_seat *seat,
     if (TP_UNLIKELY(seat->stage->wire) && !flight->plan && !flight->fiber)
         through_codec(flight);
     if (!run_slice(flight, seat)) {
+        tp_flight_calm(flight, seat->stage); /* from here on it bears the owner's name */
         self->group = atomic_load_explicit(&flight->owner, memory_order_relaxed);
         tp_message_set(next, TP_BUILD, TP_PLANNING_NS);
         next->build.flight = flight;

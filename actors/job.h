@@ -35,6 +35,9 @@ struct tp_flight {
      * and the caller that it works for. */
     atomic_bool unwanted;
     _Atomic(void *) owner;
+    /* Who became its owner since its last slice, and was alerted: the job may be runnable or be
+     * published in the name of the one before. acq_rel; who takes it out calms. */
+    _Atomic(void *) alerted;
     struct tp_pace pace;
     struct tp_fiber *fiber;    /* from the first slice to the last */
     uint64_t until_ns;         /* of this slice; 0: the next look */
@@ -47,6 +50,11 @@ troupe_status tp_flight_new(struct tp_flight **out, struct tp_entry *entry,
                             const troupe_tensor *const *args, uint32_t n_args,
                             troupe_error *err) TROUPE_MUST_CHECK;
 void tp_flight_destroy(struct tp_flight **flight);
+/* Let it work for another caller, which may be the only one that is there to run it. The
+ * coordinator alone. */
+void tp_flight_hand_to(struct tp_flight *flight, void *owner, struct tp_seat *seat);
+/* Nobody has to look for it any more: it was given its owner's name, or it has ended. */
+void tp_flight_calm(struct tp_flight *flight, struct tp_stage *stage);
 /* It ended before its time, since nobody waited for it. */
 bool tp_flight_given_up(const struct tp_flight *flight);
 /* It is for arguments of these types. */

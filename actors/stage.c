@@ -306,7 +306,12 @@ void tp_stage_alert(struct tp_stage *stage, struct tp_seat *by, void *group)
     if (!herald || !herald->coming) return; /* workers look by themselves */
     herald->coming(group);
     (void)herald->come(group, by);
-    herald->taken(group);
+}
+
+void tp_stage_calm(struct tp_stage *stage, void *group)
+{
+    const struct tp_herald *herald = stage->herald;
+    if (herald && herald->taken) herald->taken(group);
 }
 
 /* What this thread may run: all of `others`, its own group's, nobody's, and what is short. */

@@ -171,8 +171,10 @@ void tp_stage_set_timer(struct tp_stage *stage, struct tp_seat *by, struct tp_ti
 /* Let other threads take an actor that is runnable; one that sleeps is woken unless someone
  * looks for work. by may be NULL. */
 void tp_stage_publish(struct tp_stage *stage, struct tp_seat *by, struct tp_actor *actor);
-/* Without workers: let the owner of a group look at what is published, once. */
+/* Without workers: let the owner of a group look at what is published, again and again until it
+ * is calmed, once for each alert. Calm: any thread. */
 void tp_stage_alert(struct tp_stage *stage, struct tp_seat *by, void *group);
+void tp_stage_calm(struct tp_stage *stage, void *group);
 
 /* A worker's life; stage_threads.c. */
 void *tp_stage_worker(void *seat);

@@ -246,6 +246,41 @@ START_TEST(a_loop_gets_a_plan_that_another_began_and_left)
 }
 END_TEST
 
+/* The job is in the hands of a third one meanwhile, and is put down in the name of who left. */
+START_TEST(a_loop_gets_a_plan_whose_beginner_leaves_while_another_thread_has_it)
+{
+    troupe_error err;
+    struct setting b = setting_open(0, MEDIUM);
+    troupe_caller *first = NULL, *second = NULL, *third = NULL;
+    struct outcome left = {0}, outcome = {0};
+    const bool joins_late = _i;
+    ck_ok(troupe_caller_open(b.runtime, &first, &err));
+    ck_ok(troupe_caller_open(b.runtime, &second, &err));
+    ck_ok(troupe_caller_open(b.runtime, &third, &err));
+    struct pollfd fd = {.fd = troupe_caller_fd(second), .events = POLLIN};
+    ck_ok(troupe_caller_call(first, b.large, args_of(&b), 2, NULL, outcome_note, &left, NULL,
+                             &err));
+    ck_assert(tp_stage_turn(third->seat, third, true)); /* the coordinator's: the job is here */
+    if (joins_late) ck_assert_int_eq(troupe_caller_close(&first), TROUPE_OK);
+    ck_ok(troupe_caller_call(second, b.large, args_of(&b), 2, NULL, outcome_note, &outcome,
+                             NULL, &err));
+    (void)!troupe_caller_dispatch(second);
+    if (!joins_late) ck_assert_int_eq(troupe_caller_close(&first), TROUPE_OK);
+    (void)!troupe_caller_dispatch(second);
+    tp_stage_leave(third->seat, third);
+    while (!outcome.ended) {
+        ck_assert_int_eq(poll(&fd, 1, 0), 1);
+        (void)!troupe_caller_dispatch(second);
+    }
+    ck_assert_int_eq(left.error.code, TROUPE_CANCELLED);
+    ck_row(&outcome);
+    ck_assert_int_eq(poll(&fd, 1, 0), 0);
+    ck_assert_int_eq(troupe_caller_close(&third), TROUPE_OK);
+    ck_assert_int_eq(troupe_caller_close(&second), TROUPE_OK);
+    setting_close(&b);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("actors/planning");
@@ -258,6 +293,8 @@ int main(void)
     tcase_add_test(loops, a_loop_without_workers_gets_on_between_slices);
     tcase_add_test(loops, a_loop_gets_a_plan_that_another_began_and_left);
     tcase_add_loop_test(loops, loops_that_wait_for_one_plan_all_get_it, 0, 8);
+    tcase_add_loop_test(
+        loops, a_loop_gets_a_plan_whose_beginner_leaves_while_another_thread_has_it, 0, 2);
     suite_add_tcase(s, ends);
     suite_add_tcase(s, loops);
     return test_run(s);
