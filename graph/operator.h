@@ -62,7 +62,8 @@ struct tp_operator_view {
     troupe_operator_node node;
     const struct tp_operator *operator;
     const struct tp_launch *launch; /* in run, else NULL */
-    const struct tp_view *known;    /* per input, outside run */
+    const struct tp_view *known;    /* outside run: of the first n_known inputs */
+    size_t n_known;                 /* the graph node may have fewer than node.n_inputs */
     troupe_type *results;           /* n_results: what node.results points to, or room */
 };
 /* Of what inference or prepare was told; `typed`: the types of the results are there. */

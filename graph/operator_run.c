@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/fail.h"
 #include "base/guest.h"
+#include "base/need.h"
 #include "graph/infer.h"
 #include "graph/operator.h"
 #include "tensor/tensor.h"
@@ -228,6 +229,7 @@ troupe_status tp_operator_prepare(struct tp_prepare *prepare, troupe_error *err)
     prepare->workspace = workspace_of(view, &prepare->node);
     if (row->checked) prepare->run = run_checked;
     view->known = NULL; /* it and what it points to is of this call alone */
+    view->n_known = 0;
     prepare->state = view;
     prepare->drop = drop;
     view = NULL;
@@ -281,6 +283,8 @@ static troupe_status check_said(const struct tp_operator_view *view, size_t i,
 troupe_status troupe_operator_make(const troupe_operator_node *node, size_t result, int rank,
                                    const int64_t *dims, void **out, troupe_error *err)
 {
+    TP_TRY(tp_need(node, "node", err));
+    TP_TRY(tp_need(out, "out", err));
     const struct tp_operator_view *view = view_of(node);
     TP_TRY(check_open(view, result, false, err));
     struct tp_type type = {.dtype = view->results[result].dtype};
@@ -295,9 +299,11 @@ troupe_status troupe_operator_make(const troupe_operator_node *node, size_t resu
 troupe_status troupe_operator_give(const troupe_operator_node *node, size_t result,
                                    troupe_tensor **tensor, troupe_error *err)
 {
-    const struct tp_operator_view *view = view_of(node);
+    TP_TRY(tp_need(tensor, "tensor", err));
     TP_OWNED(troupe_tensor_release) troupe_tensor *mine = *tensor;
     *tensor = NULL;
+    TP_TRY(tp_need(node, "node", err));
+    const struct tp_operator_view *view = view_of(node);
     TP_TRY(check_open(view, result, true, err));
     if (!mine) return tp_fail(err, TROUPE_INVALID, "result %zu: there is no tensor", result);
     TP_TRY(check_said(view, result, &mine->type, err));
@@ -308,11 +314,11 @@ troupe_status troupe_operator_give(const troupe_operator_node *node, size_t resu
 const char *troupe_operator_string(const troupe_operator_node *node, size_t input, size_t i,
                                    size_t *size)
 {
+    if (!node) return NULL;
     const struct tp_operator_view *view = view_of(node);
-    if (input >= node->n_inputs) return NULL;
-    const struct tp_view *in = view->launch  ? tp_in(view->launch, input)
-                               : view->known ? &view->known[input]
-                                             : NULL;
+    const struct tp_view *in = view->launch            ? tp_in(view->launch, input)
+                               : input < view->n_known ? &view->known[input]
+                                                       : NULL;
     if (!in || !in->data || in->type->dtype != TROUPE_STRING) return NULL;
     if (i >= tp_shape_count_known(&in->type->shape)) return NULL;
     const struct tp_string *string = (const struct tp_string *)in->data + i;

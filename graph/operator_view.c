@@ -43,6 +43,8 @@ static void set_results(const struct tp_infer *infer, struct tp_operator_view *v
         set_type(&infer->results[i], &view->results[i]);
         if (infer->results[i].dtype != TROUPE_DTYPE_NONE) results[i] = &view->results[i];
     }
+    for (size_t i = infer->n_results; i < view->node.n_results; i++)
+        view->results[i].rank = TP_RANK_ANY;
     view->node.results = results;
 }
 
@@ -97,6 +99,7 @@ troupe_status tp_operator_view_new(const struct tp_infer *infer, bool typed,
     struct tp_operator_view *view = parts.view;
     view->operator= infer->op->user;
     view->known = infer->known;
+    view->n_known = infer->known ? infer->n_inputs : 0;
     view->results = parts.results;
     view->node.size = sizeof(view->node);
     view->node.name = infer->node;
