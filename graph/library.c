@@ -84,8 +84,10 @@ troupe_status troupe_library_operators(troupe_library *library,
                                        const troupe_operators *operators, troupe_error *err)
 {
     const struct tp_op *op;
+    TP_TRY(tp_need(library, "library", err));
+    TP_TRY(tp_need(operators, "operators", err));
     if (library->operators == operators) return TROUPE_OK; /* it has them */
-    if (library->operators || !operators)
+    if (library->operators)
         return tp_fail(err, TROUPE_INVALID, "the library has another set of operators");
     for (size_t i = 0; (op = tp_operators_at(operators, i)); i++)
         if (find_entry(library, op->name))

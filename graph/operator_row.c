@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "base/rest.h"
 #include "graph/arena.h"
 #include "graph/hash.h"
 #include "graph/operator.h"
@@ -129,7 +130,7 @@ static troupe_status copy_text(struct tp_operator *o, const char *text, const ch
                                troupe_error *err)
 {
     const char *copy = tp_arena_text(o->arena, text ? text : "", text ? strlen(text) : 0);
-    if (!copy) return tp_fail_memory(err, strlen(text));
+    if (!copy) return tp_fail_memory(err, (text ? strlen(text) : 0) + 1);
     *out = copy;
     return TROUPE_OK;
 }
@@ -225,13 +226,14 @@ static troupe_status fill(struct tp_operator *o, const troupe_operator_row *row,
     return tp_hash_operator(o, o->digest, err);
 }
 
-/* Callers may have an older, shorter struct. */
+/* Callers may have a newer, longer struct. */
 static troupe_status take_row(const troupe_operator_row *row, troupe_operator_row *out,
                               troupe_error *err)
 {
     if (!row || row->size < sizeof(*row))
         return tp_fail(err, TROUPE_INVALID, "troupe_operator_row.size is %zu, not %zu",
                        row ? row->size : 0, sizeof(*row));
+    TP_TRY(tp_rest_check(row, row->size, sizeof(*row), "troupe_operator_row", err));
     *out = *row;
     return TROUPE_OK;
 }

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "base/need.h"
 #include "graph/arena.h"
 #include "graph/index.h"
 #include "graph/operator.h"
@@ -31,6 +32,7 @@ struct troupe_operators {
 
 troupe_status troupe_operators_new(troupe_operators **out, troupe_error *err)
 {
+    TP_TRY(tp_need(out, "out", err));
     TP_OWNED(troupe_operators_release) troupe_operators *set = tp_alloc(sizeof(*set));
     if (!set) return tp_fail_memory(err, sizeof(*set));
     tp_ref_init(&set->ref);
@@ -94,6 +96,8 @@ troupe_status troupe_operators_add(troupe_operators *operators, const troupe_ope
                                    troupe_error *err)
 {
     struct tp_operator *o = NULL;
+    TP_TRY(tp_need(operators, "operators", err));
+    TP_TRY(tp_need(row, "row", err));
     TP_TRY(tp_operator_new(row, &o, err));
     const troupe_status status = add(operators, o, err);
     if (status >= 0) return TROUPE_OK;

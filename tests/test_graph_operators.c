@@ -79,7 +79,6 @@ static const struct {
     {"`reuse` 0x1", ROW(.name = "A", .inputs = one, .reuse = 1, .run = never)},
     {"`reuse` 0x100",
      ROW(.name = "A", .inputs = one, .results = one, .reuse = 256, .run = never)},
-#undef ROW
 };
 
 START_TEST(a_malformed_row_is_refused_and_its_user_stays_the_callers)
@@ -117,7 +116,7 @@ START_TEST(a_name_is_taken_once_and_a_set_that_was_given_away_stays_as_it_is)
     troupe_operators *another = NULL;
     ck_ok(troupe_operators_new(&another, &err));
     ck_fails(troupe_library_operators(library, another, &err), INVALID, "another set");
-    ck_fails(troupe_library_operators(library, NULL, &err), INVALID, "another set");
+    ck_fails(troupe_library_operators(library, NULL, &err), INVALID, "'operators' is NULL");
     troupe_operators_release(&another);
     troupe_library_destroy(&library);
     ck_assert_int_eq(mine.frees, 0);
@@ -266,6 +265,63 @@ START_TEST(a_shape_that_cannot_be_is_refused_when_the_function_is_built)
 }
 END_TEST
 
+/* Notes the texts of both inputs for its user, an array of two. */
+static troupe_status look_shape(const troupe_operator_node *node, troupe_type *results,
+                                troupe_error *err)
+{
+    const char **seen = node->user;
+    (void)err;
+    for (size_t i = 0; i < 2; i++)
+        seen[i] = troupe_operator_string(node, i, 0, NULL);
+    ck_assert_ptr_null(troupe_operator_string(node, 2, 0, NULL));
+    results[0] = *node->inputs[0];
+    return TROUPE_OK;
+}
+
+START_TEST(an_input_that_a_graph_node_lacks_has_no_texts)
+{
+    troupe_error err;
+    static const troupe_port inputs[] = {
+        {"x", TROUPE_SET(TROUPE_STRING), 0, 0},
+        {"z", TROUPE_SET(TROUPE_STRING), 0, TROUPE_PORT_OPTIONAL},
+        {0}};
+    static const char text[] = "function f() -> (y)\n"
+                               "  a = string[1] [\"one\"]\n  b = string[1] [\"two\"]\n"
+                               "  c = Look(a, b)\n  y = Look(a)\n";
+    const char *seen[2] = {NULL, NULL};
+    const troupe_operator_row row =
+        ROW(.name = "Look", .inputs = inputs, .results = strings, .gives = true,
+            .shape = look_shape, .run = never, .user = seen);
+    troupe_operators *set = operators_of(row);
+    troupe_library *library = library_of(set);
+    ck_ok(troupe_library_read(library, "t", text, strlen(text), &err));
+    ck_assert_str_eq(seen[0], "one");
+    ck_assert_ptr_null(seen[1]);
+    troupe_library_destroy(&library);
+    troupe_operators_release(&set);
+}
+END_TEST
+
+START_TEST(a_row_of_a_newer_program_may_have_nothing_that_is_not_known)
+{
+    troupe_error err;
+    struct {
+        troupe_operator_row row;
+        uint64_t more;
+    } wide = {.row = ROW(.name = "A", .inputs = one, .run = never)};
+    troupe_operators *set = NULL;
+    ck_ok(troupe_operators_new(&set, &err));
+    wide.row.size = sizeof(troupe_operator_row) - sizeof(wide.row.free_user);
+    ck_fails(troupe_operators_add(set, &wide.row, &err), INVALID, "troupe_operator_row.size");
+    wide.row.size = sizeof(wide);
+    wide.more = 1;
+    ck_fails(troupe_operators_add(set, &wide.row, &err), INVALID, "troupe_operator_row.size");
+    wide.more = 0;
+    ck_ok(troupe_operators_add(set, &wide.row, &err));
+    troupe_operators_release(&set);
+}
+END_TEST
+
 static void hash_of(const troupe_operators *set, uint8_t out[16])
 {
     troupe_function *f = function_with(set, "function f(x: f32[1]) -> (y)\n  y = mine.A(x)\n");
@@ -340,6 +396,8 @@ int main(void)
                         TP_COUNT(malformed));
     tcase_add_test(rows, a_name_is_taken_once_and_a_set_that_was_given_away_stays_as_it_is);
     tcase_add_test(rows, rows_are_copied);
+    tcase_add_test(rows, a_row_of_a_newer_program_may_have_nothing_that_is_not_known);
+    tcase_add_test(rows, an_input_that_a_graph_node_lacks_has_no_texts);
     suite_add_tcase(s, rows);
     tcase_add_test(functions, the_builder_takes_them_and_the_text_form_gives_an_equal_function);
     tcase_add_loop_test(functions, what_does_not_fit_a_row_is_refused_where_it_stands, 0,

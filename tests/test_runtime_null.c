@@ -20,6 +20,10 @@ struct all {
     troupe_value value;
     troupe_node node;
     troupe_tensor *tensor;
+    troupe_operators *operators;
+    troupe_operator_row row;
+    troupe_operator_node seen;
+    void *memory;
 };
 
 static void done(void *arg, const troupe_error *error, const troupe_tensor *const *results,
@@ -97,6 +101,20 @@ static void done(void *arg, const troupe_error *error, const troupe_tensor *cons
     ROW(strings_out, "out", troupe_tensor_new_strings(NULL, 0, NULL, NULL, NULL, err))           \
     ROW(npy_out, "out", troupe_tensor_read_npy(NULL, "x.npy", err))                              \
     ROW(npy_path, "path", troupe_tensor_read_npy(&a->tensor, NULL, err))                         \
+    ROW(save_library, "library", troupe_library_save(NULL, NULL, "t", TROUPE_FILE_TEXT, err))    \
+    ROW(save_path, "path",                                                                       \
+        troupe_library_save(a->library, NULL, NULL, TROUPE_FILE_TEXT, err))                      \
+    ROW(retype_out, "out", troupe_tensor_retype(NULL, a->x, TROUPE_I32, err))                    \
+    ROW(retype_tensor, "tensor", troupe_tensor_retype(&a->tensor, NULL, TROUPE_I32, err))        \
+    ROW(operators_out, "out", troupe_operators_new(NULL, err))                                   \
+    ROW(operators_add, "operators", troupe_operators_add(NULL, &a->row, err))                    \
+    ROW(operators_row, "row", troupe_operators_add(a->operators, NULL, err))                     \
+    ROW(operators_library, "library", troupe_library_operators(NULL, a->operators, err))         \
+    ROW(operators_set, "operators", troupe_library_operators(a->library, NULL, err))             \
+    ROW(make_node, "node", troupe_operator_make(NULL, 0, 0, NULL, &a->memory, err))              \
+    ROW(make_out, "out", troupe_operator_make(&a->seen, 0, 0, NULL, NULL, err))                  \
+    ROW(give_node, "node", troupe_operator_give(NULL, 0, &a->tensor, err))                       \
+    ROW(give_tensor, "tensor", troupe_operator_give(&a->seen, 0, NULL, err))                     \
     ROW(write_tensor, "tensor", troupe_tensor_write_npy(NULL, "x.npy", err))                     \
     ROW(write_path, "path", troupe_tensor_write_npy(a->x, NULL, err))                            \
     ROW(parse_out, "out", troupe_tensor_parse(NULL, "f32[] 1", err))                             \
@@ -128,6 +146,7 @@ static struct all all_open(void)
     ck_ok(troupe_open(&a.runtime, NULL, &err));
     ck_ok(troupe_library_new(&a.library, &err));
     ck_ok(troupe_builder_new(&a.builder, "g", NULL, &err));
+    ck_ok(troupe_operators_new(&a.operators, &err));
     a.f = function_of("function f(x: f32[1]) -> (y)\n  y = Neg(x)\n", NULL);
     a.x = value_of("f32[1] [1]");
     a.args[0] = a.x;
@@ -140,6 +159,7 @@ static void all_close(struct all *a)
     troupe_plan_release(&a->plan);
     troupe_builder_destroy(&a->builder);
     troupe_library_destroy(&a->library);
+    troupe_operators_release(&a->operators);
     troupe_function_release(&a->f);
     troupe_tensor_release(&a->x);
     ck_assert_int_eq(troupe_close(&a->runtime), TROUPE_OK);
@@ -173,7 +193,9 @@ START_TEST(there_is_nothing_to_let_go_of_in_null)
     troupe_statistics_get(NULL, NULL);
     troupe_limits_get(NULL);
     troupe_function_hash(NULL, NULL);
+    troupe_operators_release(NULL);
     ck_assert_ptr_null(troupe_function_retain(NULL));
+    ck_assert_ptr_null(troupe_operators_retain(NULL));
     ck_assert_ptr_null(troupe_tensor_retain(NULL));
     ck_assert_ptr_null(troupe_report_retain(NULL));
 }
@@ -213,6 +235,8 @@ START_TEST(what_answers_without_a_status_has_no_answer_for_null)
     ck_assert_ptr_null(troupe_function_arg_default(NULL, 0));
     ck_assert_uint_eq(troupe_library_count(NULL), 0);
     ck_assert_ptr_null(troupe_library_name(NULL, 0));
+    ck_assert_ptr_null(troupe_operators_name(NULL, 0, NULL));
+    ck_assert_ptr_null(troupe_operator_string(NULL, 0, 0, NULL));
     ck_assert_int_eq(troupe_dtype_parse(NULL), TROUPE_DTYPE_NONE);
     ck_assert_int_eq(troupe_tensor_dtype(NULL), TROUPE_DTYPE_NONE);
     ck_assert_int_eq(troupe_tensor_rank(NULL), 0);
