@@ -81,7 +81,8 @@ static troupe_status run_real(const struct tp_launch *launch, troupe_error *err)
     const struct state *s = launch->state;
     const size_t from_size = troupe_dtype_size(s->from), size = troupe_dtype_size(s->to);
     const char *from = tp_in(launch, 0)->data;
-    char *to = tp_out(launch, 0)->data, parts[CHUNK * sizeof(double)];
+    char *to = tp_out(launch, 0)->data;
+    _Alignas(double) char parts[CHUNK * sizeof(double)];
     (void)err;
     for (size_t i = 0; i < s->n; i += CHUNK) {
         const size_t n = s->n - i < CHUNK ? s->n - i : CHUNK;
@@ -125,14 +126,19 @@ static troupe_status run_show(const struct tp_launch *launch, troupe_error *err)
     return TROUPE_OK;
 }
 
-/* A text as the reader of numbers wants it: no plus, words in small letters. */
+static bool is_sign(char c)
+{
+    return c == '+' || c == '-';
+}
+
+/* A text as the reader of numbers wants it: no plus, words in small letters, no zero byte. */
 static bool trim(const char *from, size_t size, char *to, size_t room)
 {
-    if (size > 0 && *from == '+') {
+    if (size > 1 && *from == '+' && !is_sign(from[1])) {
         from++;
         size--;
     }
-    if (size == 0 || size >= room) return false;
+    if (size == 0 || size >= room || memchr(from, 0, size)) return false;
     for (size_t i = 0; i < size; i++)
         to[i] = from[i] >= 'A' && from[i] <= 'Z' ? (char)(from[i] + ('a' - 'A')) : from[i];
     to[size] = 0;
@@ -238,6 +244,9 @@ static const struct tp_sample cast_samples[] = {
     TP_WORKS("string[2]=[\"-7\",\"+300\"]", "to=i64", "i64[2] [-7, 300]"),
     TP_FAILS("string[2]=[\"1\",\"one\"]", "to=f64", "'one' at element 1"),
     TP_FAILS("string[1]=[\"1.5\"]", "to=i32", "i32"),
+    TP_WORKS("string[2]=[\"+1\",\"-2\"]", "to=i32", "i32[2] [1, -2]"),
+    TP_FAILS("string[1]=[\"+-1\"]", "to=i32", "'+-1' at element 0 is no i32"),
+    TP_FAILS("string[1]=[\"1\\x002\"]", "to=i32", "at element 0 is no i32"),
     TP_WORKS("string[2]=[\"a\",\"\"]", "to=string", "string[2] [\"a\", \"\"]"),
     TP_WORKS("f64[8]=[0.1,-0,448,464,500,-inf,nan,0.0009]", "to=f8e4m3fn",
              "f8e4m3fn[8] [0.1, -0, 448, 448, 448, -448, nan, 0]"),

@@ -33,7 +33,8 @@ static inline const char *tp_text_at(uint64_t at)
 
 static inline bool tp_same_text(struct tp_string a, struct tp_string b)
 {
-    return a.size == b.size && memcmp(tp_text_at(a.at), tp_text_at(b.at), a.size) == 0;
+    if (a.size != b.size) return false;
+    return a.size == 0 || memcmp(tp_text_at(a.at), tp_text_at(b.at), a.size) == 0;
 }
 
 #endif
