@@ -393,6 +393,16 @@ static bool parse_special(troupe_dtype dtype, const char **text, void *element)
     return true;
 }
 
+/* Beyond half the way from the largest to what would follow it. f4e2m1 has no bits for that, so
+ * what was stored does not tell. */
+static bool is_beyond(troupe_dtype dtype, const struct decimal *d, const void *stored)
+{
+    double value;
+    if (dtype != TROUPE_F4E2M1) return !isfinite(load_float(dtype, stored));
+    store_decimal(TROUPE_F64, d, &value);
+    return fabs(value) >= 7;
+}
+
 static troupe_status parse_float(troupe_dtype dtype, const char **text, void *element,
                                  troupe_error *err)
 {
@@ -403,8 +413,7 @@ static troupe_status parse_float(troupe_dtype dtype, const char **text, void *el
     if (!scan_decimal(&at, &d))
         return fail_number(dtype, *text, "is not a number of type", err);
     store_decimal(dtype, &d, stored);
-    if (!isfinite(load_float(dtype, stored)))
-        return fail_number(dtype, *text, "does not fit", err);
+    if (is_beyond(dtype, &d, stored)) return fail_number(dtype, *text, "does not fit", err);
     memcpy(element, stored, troupe_dtype_size(dtype));
     *text = at;
     return TROUPE_OK;

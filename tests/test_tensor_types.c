@@ -417,6 +417,8 @@ static const struct {
     {"f8e5m2[] 1e9", "'1e9' does not fit f8e5m2"},
     {"f8e4m3fnuz[] -inf", "'-inf' is not"},
     {"f4e2m1[] nan", "'nan' is not"},
+    {"f4e2m1[] 7", "'7' does not fit f4e2m1"},
+    {"f4e2m1[2] [6.9, -1e300]", "'-1e300' does not fit f4e2m1"},
     {"f8e8m0[] -1", "'-1' does not fit f8e8m0"},
     {"u4[] 16", "'16' does not fit u4"},
     {"u4[] -1", "'-1' does not fit u4"},
