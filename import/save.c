@@ -216,10 +216,20 @@ static troupe_status write_text(const struct tp_bodies *bodies, const char *path
 
 /* -- Either -------------------------------------------------------------------------------- */
 
+/* What is called so is taken for a model of that kind by whoever loads it. */
+static troupe_status check_path(const char *path, troupe_error *err)
+{
+    static const char end[] = ".onnx";
+    const size_t size = strlen(path);
+    if (size < strlen(end) || strcmp(path + size - strlen(end), end) != 0) return TROUPE_OK;
+    return tp_fail(err, TROUPE_INVALID, "the name is that of an ONNX model");
+}
+
 static troupe_status save(const troupe_library *library, const char *main, const char *path,
                           troupe_file_form form, troupe_error *err)
 {
     TP_OWNED(tp_bodies_fini) struct tp_bodies bodies = {.n = 0};
+    TP_TRY(check_path(path, err));
     TP_TRY(check_calls(library, err));
     TP_TRY(collect(library, &bodies, err));
     TP_TRY(set_main(&bodies, main, err));

@@ -548,7 +548,8 @@ END_TEST
 START_TEST(a_failure_to_save_leaves_what_was_there)
 {
     troupe_error err;
-    const struct path old = in_folder("old"), none = in_folder("none/x.troupe");
+    const struct path old = in_folder("old"), none = in_folder("none/x.troupe"),
+                      onnx = in_folder("x.onnx");
     troupe_library *library = some_library(), *other = NULL;
     write_bytes(old.text, "old", 3);
     ck_fails(troupe_library_save(library, "h", old.text, forms[_i], &err), NOT_FOUND,
@@ -557,6 +558,8 @@ START_TEST(a_failure_to_save_leaves_what_was_there)
              "none/x.troupe: create: No such file");
     ck_fails(troupe_library_save(library, "f", folder, forms[_i], &err), INVALID,
              "not a regular file");
+    ck_fails(troupe_library_save(library, "f", onnx.text, forms[_i], &err), INVALID,
+             "x.onnx: the name is that of an ONNX model");
     troupe_function *f = graphs_find(library, "f");
     ck_ok(troupe_library_new(&other, &err));
     ck_ok(troupe_library_add(other, f, &err));
