@@ -32,7 +32,7 @@ const struct tp_port *tp_op_port(const struct tp_port *ports, size_t i)
 
 /* "f32, f64 or i32" for a set of element types. */
 struct types_text {
-    char text[96];
+    char text[96]; /* more types than fit end in ", ..." */
 };
 
 static struct types_text types_text(uint32_t types)
@@ -45,7 +45,10 @@ static struct types_text types_text(uint32_t types)
         const char *between = at == 0 ? "" : last ? " or " : ", ";
         const char *name = troupe_dtype_name((troupe_dtype)i);
         const size_t size = strlen(between) + strlen(name);
-        if (at + size >= sizeof(out.text)) break;
+        if (at + size + sizeof(", ...") > sizeof(out.text)) {
+            memcpy(out.text + at, ", ...", sizeof(", ..."));
+            break;
+        }
         memcpy(out.text + at, between, strlen(between) + 1);
         memcpy(out.text + at + strlen(between), name, strlen(name) + 1);
         at += size;

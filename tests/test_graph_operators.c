@@ -302,6 +302,22 @@ START_TEST(an_input_that_a_graph_node_lacks_has_no_texts)
 }
 END_TEST
 
+START_TEST(a_list_of_element_types_that_is_too_long_says_so)
+{
+    troupe_error err;
+    static const troupe_port fixed[] = {{"x", TROUPE_SET_FIXED, 0, 0}, {0}};
+    static const char text[] = "function f(x: string[1]) -> (y)\n  y = A(x)\n";
+    troupe_operators *set = operators_of(
+        (troupe_operator_row)ROW(.name = "A", .inputs = fixed, .results = one, .run = never));
+    troupe_library *library = library_of(set);
+    ck_fails(troupe_library_read(library, "t", text, strlen(text), &err), INVALID,
+             "input 0 'x' is string, not f32, f64");
+    ck_assert_str_eq(err.text + strlen(err.text) - 5, ", ...");
+    troupe_library_destroy(&library);
+    troupe_operators_release(&set);
+}
+END_TEST
+
 START_TEST(a_row_of_a_newer_program_may_have_nothing_that_is_not_known)
 {
     troupe_error err;
@@ -397,6 +413,7 @@ int main(void)
     tcase_add_test(rows, a_name_is_taken_once_and_a_set_that_was_given_away_stays_as_it_is);
     tcase_add_test(rows, rows_are_copied);
     tcase_add_test(rows, a_row_of_a_newer_program_may_have_nothing_that_is_not_known);
+    tcase_add_test(rows, a_list_of_element_types_that_is_too_long_says_so);
     tcase_add_test(rows, an_input_that_a_graph_node_lacks_has_no_texts);
     suite_add_tcase(s, rows);
     tcase_add_test(functions, the_builder_takes_them_and_the_text_form_gives_an_equal_function);
