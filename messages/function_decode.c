@@ -345,7 +345,11 @@ static troupe_status finish(struct decoding *d, struct part *part, troupe_builde
     if (part->body->stateful != part->signature->stateful)
         return tp_fail(err, TROUPE_CORRUPT, "function '%.60s' has %seffects", part->body->name,
                        part->body->stateful ? "" : "no ");
-    return tp_hash_check("the hash of the function", part->hash, part->body->hash, err);
+    return tp_hash_check(
+        part->body->operators
+            ? "the hash of the function, or the version of one of its operators"
+            : "the hash of the function",
+        part->hash, part->body->hash, err);
 }
 
 static troupe_status build(struct decoding *d, struct part *part, troupe_error *err)

@@ -199,6 +199,25 @@ START_TEST(a_function_with_operators_comes_back_from_the_codec_where_they_are_kn
 }
 END_TEST
 
+START_TEST(a_function_is_refused_where_its_operator_has_another_version)
+{
+    troupe_error err;
+    struct mine mine = {0};
+    troupe_operator_row row = row_scale(&mine);
+    troupe_operators *set = operators_of(row);
+    row.version = "2";
+    troupe_operators *newer = operators_of(row);
+    troupe_function *f =
+        function_with(set, "function f(x: f32[n]) -> (y)\n  y = mine.Scale(x)\n");
+    ck_fails(tp_function_recode(&f, newer, &err), CORRUPT,
+             "or the version of one of its operators: ");
+    troupe_function_release(&f);
+    troupe_operators_release(&set);
+    troupe_operators_release(&newer);
+    ck_assert_int_eq(mine.frees, 2);
+}
+END_TEST
+
 /* -- Owners -------------------------------------------------------------------------------- */
 
 START_TEST(results_that_are_kept_outlive_runtime_function_and_operators)
@@ -390,6 +409,7 @@ static Suite *suite(void)
     tcase_add_test(gives, only_cpu_devices_have_them);
     tcase_add_test(gives,
                    a_function_with_operators_comes_back_from_the_codec_where_they_are_known);
+    tcase_add_test(gives, a_function_is_refused_where_its_operator_has_another_version);
     suite_add_tcase(s, gives);
     tcase_add_loop_test(owners, results_that_are_kept_outlive_runtime_function_and_operators, 0,
                         n);
