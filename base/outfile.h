@@ -3,8 +3,8 @@
  * base/outfile.h - a file that appears whole or not at all.
  *
  * It is written under another name beside its own, "PATH.PID-N.part", and renamed when it is
- * whole. So nobody ever reads a part of it, and a failure leaves what was there before. Errors
- * do not name the file.
+ * whole. So nobody ever reads a part of it, and a failure leaves what was there before; a
+ * symbolic link of that name is replaced, not followed. Errors do not name the file.
  */
 #ifndef TP_BASE_OUTFILE_H
 #define TP_BASE_OUTFILE_H

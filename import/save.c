@@ -111,6 +111,15 @@ static void keep_made(struct text_save *s)
     s->made_folder = false;
 }
 
+/* A link to a folder is none: reading refuses to go over it. */
+static troupe_status check_folder(const char *path, troupe_error *err)
+{
+    struct stat st;
+    if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode)) return TROUPE_OK;
+    return tp_fail(err, TROUPE_INVALID,
+                   "its constants need the folder '%s', where something else is", path);
+}
+
 static troupe_status make_folder(struct text_save *s, troupe_error *err)
 {
     if (s->folder.size) return TROUPE_OK; /* it is there */
@@ -120,6 +129,8 @@ static troupe_status make_folder(struct text_save *s, troupe_error *err)
         s->made_folder = true;
     else if (errno != EEXIST)
         return tp_fail_errno(err, errno, "the folder of its constants");
+    else
+        return check_folder(s->folder.data, err);
     return TROUPE_OK;
 }
 

@@ -499,6 +499,26 @@ START_TEST(a_text_has_its_large_constants_in_a_folder_beside_it)
 }
 END_TEST
 
+/* Nothing that could not be loaded is written. */
+START_TEST(where_the_folder_of_constants_should_be_is_nothing_else)
+{
+    troupe_error err;
+    const struct path path = in_folder("x.troupe"), beside = in_folder("x.troupe.d"),
+                      real = in_folder("real");
+    troupe_library *library = some_library();
+    ck_assert_int_eq(mkdir(real.text, 0777), 0);
+    if (_i == 0)
+        ck_assert_int_eq(symlink(real.text, beside.text), 0);
+    else
+        write_bytes(beside.text, "x", 1);
+    ck_fails(troupe_library_save(library, "f", path.text, TROUPE_FILE_TEXT, &err), INVALID,
+             "x.troupe.d', where something else is");
+    ck_assert_uint_eq(count_files(folder), 2);
+    ck_assert_uint_eq(count_files(real.text), 0);
+    troupe_library_destroy(&library);
+}
+END_TEST
+
 START_TEST(a_changed_constant_beside_a_text_is_refused_with_both_checksums)
 {
     troupe_error err;
@@ -670,6 +690,7 @@ static Suite *suite(void)
     tcase_add_loop_test(t, a_text_may_have_a_version_and_a_checksum, 0, TP_COUNT(stamped));
     tcase_add_test(t, a_changed_text_is_refused_until_its_checksum_is_taken_out);
     tcase_add_test(t, a_text_has_its_large_constants_in_a_folder_beside_it);
+    tcase_add_loop_test(t, where_the_folder_of_constants_should_be_is_nothing_else, 0, 2);
     tcase_add_test(t, a_changed_constant_beside_a_text_is_refused_with_both_checksums);
     tcase_add_loop_test(t, a_malformed_checksum_of_a_constant_is_told_with_its_place, 0,
                         TP_COUNT(clauses));

@@ -214,8 +214,9 @@ typedef enum troupe_file_form {
 /* Write all functions of a library to a file that troupe_library_load reads; the one named
  * `main` (NULL: none is named) is its main one. The file, with version and checksum, appears
  * whole or not at all: a failure leaves what was there. INVALID: a called function is not in
- * the library, the path ends in ".onnx", or, as a text, another function is called "main".
- * NOT_FOUND: there is no function `main`. EXHAUSTED, DEVICE: the disk is full, or fails. */
+ * the library, the path ends in ".onnx", or, as a text, another function is called "main" or
+ * PATH.d is there and no folder. NOT_FOUND: there is no function `main`. EXHAUSTED, DEVICE: the
+ * disk is full, or fails. */
 TROUPE_EXPORT troupe_status troupe_library_save(const troupe_library *library, const char *main,
                                                 const char *path, troupe_file_form form,
                                                 troupe_error *err) TROUPE_MUST_CHECK;
