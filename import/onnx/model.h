@@ -92,8 +92,8 @@ struct tp_onnx_model {
     struct tp_arena *arena;
     const troupe_operators *operators; /* the library's; may be NULL */
 };
-/* The user's operator that a node is: of its domain and name, or, where the standard has none of
- * that name that we read, of its name alone. NULL: none. */
+/* The user's operator that a node is: of its domain and name, or, where we do not have the
+ * standard's of that name, of its name alone. NULL: none. */
 const struct tp_op *tp_onnx_user_op(const struct tp_onnx_model *model,
                                     const Onnx__NodeProto *node);
 /* NULL: none, or there is a user's operator of that name. */

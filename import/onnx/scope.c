@@ -55,6 +55,13 @@ static size_t write_key(char *key, size_t room, const char *domain, const char *
     return n > 0 && (size_t)n < room ? (size_t)n : 0;
 }
 
+/* The standard's operator of that name is one that we have. */
+static bool is_ours(const char *name)
+{
+    const struct tp_onnx_op *const op = tp_onnx_op_find(name);
+    return op && (!op->ours || tp_op_find(op->ours));
+}
+
 const struct tp_op *tp_onnx_user_op(const struct tp_onnx_model *model,
                                     const Onnx__NodeProto *node)
 {
@@ -64,7 +71,7 @@ const struct tp_op *tp_onnx_user_op(const struct tp_onnx_model *model,
     const int n = snprintf(name, sizeof(name), "%s%s%s", domain, *domain ? "." : "",
                            tp_onnx_text(node->op_type));
     if (n < 0 || (size_t)n >= sizeof(name)) return NULL; /* longer than any that fits a text */
-    if (!*domain && tp_onnx_op_find(name)) return NULL;
+    if (!*domain && is_ours(name)) return NULL;
     const struct tp_op *const op = tp_operators_find(model->operators, name);
     return op && op->user ? op : NULL;
 }
