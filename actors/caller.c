@@ -220,6 +220,24 @@ static void be_counted(struct tp_seat *seat, bool counted)
     atomic_fetch_add_explicit(&seat->stage->active, counted ? 1 : -1, memory_order_relaxed);
 }
 
+/* Without workers: work was published in the name of a thread in troupe_run, whose fd nobody
+ * watches, and is still there. */
+static bool owes_work(const struct troupe_caller *caller)
+{
+    const struct tp_stage *stage = caller->seat->stage;
+    return !caller->numbered && !stage->workers && tp_bell_expects(&caller->bell) &&
+           atomic_load_explicit(&stage->published, memory_order_seq_cst) > 0;
+}
+
+void tp_caller_go(struct troupe_caller *caller)
+{
+    tp_stage_leave(caller->seat, caller);
+    while (TP_UNLIKELY(owes_work(caller))) {
+        (void)tp_stage_turn(caller->seat, caller, true);
+        tp_stage_leave(caller->seat, caller);
+    }
+}
+
 bool tp_caller_wait(struct troupe_caller *caller, bool (*ended)(void *arg), void *arg,
                     uint64_t deadline_ns)
 {
@@ -241,7 +259,7 @@ bool tp_caller_wait(struct troupe_caller *caller, bool (*ended)(void *arg), void
         tp_stage_park(seat, &caller->inbox, deadline_ns);
     }
     be_counted(seat, false);
-    tp_stage_leave(seat, caller);
+    tp_caller_go(caller);
     tp_caller_settle(caller);
     return in_time;
 }

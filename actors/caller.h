@@ -120,8 +120,11 @@ void tp_caller_leave(struct troupe_caller *caller);
  */
 bool tp_caller_wait(struct troupe_caller *caller, bool (*ended)(void *arg), void *arg,
                     uint64_t deadline_ns);
-/* Its thread goes away from the stage: the fd becomes readable when a callback is due, or work
- * that waits for its next dispatch; else unreadable. */
+/* Its thread goes away from the stage: what is runnable in its seat is run or handed to others,
+ * and so is what was published in the name of a thread in troupe_run. */
+void tp_caller_go(struct troupe_caller *caller);
+/* Afterwards: the fd becomes readable when a callback is due, or work that waits for its next
+ * dispatch; else unreadable. */
 void tp_caller_settle(struct troupe_caller *caller);
 
 /* The slot of a call's number in this caller, or NULL. Any thread. */

@@ -195,7 +195,7 @@ troupe_status troupe_run(troupe_runtime *runtime, const troupe_function *functio
     if (status == TROUPE_PENDING) status = run_started(caller, &start, results, n_results, err);
     /* A permit that was given back, deadlines that passed: what they made runnable is
      * others'. */
-    if (TP_UNLIKELY(caller->seat->head != NULL)) tp_stage_leave(caller->seat, caller);
+    if (TP_UNLIKELY(caller->seat->head != NULL)) tp_caller_go(caller);
     tp_caller_leave(caller);
     return status;
 }

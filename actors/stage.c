@@ -227,8 +227,7 @@ static void push_published(struct tp_stage *stage, struct tp_actor *actor)
         actor->next = old;
     while (!atomic_compare_exchange_weak_explicit(&stage->inject, &old, actor,
                                                   memory_order_release, memory_order_relaxed));
-    /* seq_cst: pairs with tp_stage_park, which announces itself before it looks at `published`
-     */
+    /* seq_cst: pairs with tp_stage_park: it announces itself, then looks at `published` */
     TP_PACE("publish_count");
     atomic_fetch_add_explicit(&stage->published, 1, memory_order_seq_cst);
 }
@@ -479,7 +478,8 @@ void tp_stage_hand_over(struct tp_seat *seat, const void *group)
 }
 
 /* Nothing stays: it may have been granted a permit that others wait for, this thread among
- * them, and nobody looks into the queue of a thread that is elsewhere. */
+ * them, and nobody looks into the queue of a thread that is elsewhere. Without workers perhaps
+ * nobody waits in the stage, and what is nobody's own would be published in this one's name. */
 void tp_stage_leave(struct tp_seat *seat, const void *group)
 {
     int short_turns = 0;
@@ -487,7 +487,8 @@ void tp_stage_leave(struct tp_seat *seat, const void *group)
     if (seat->stage->rehearsal || TP_FAULT(13)) return;
     for (struct tp_actor *actor; (actor = next_here(seat));) {
         bool run = actor->estimate < SHORT_NS && short_turns++ < LEAVE_MAX;
-        if (run && (seat->stage->workers || actor->group != group))
+        if (!seat->stage->workers) run = !actor->group || (run && actor->group != group);
+        if (run)
             run_turn(seat, actor);
         else
             publish_for(seat, actor, group);

@@ -149,7 +149,8 @@ bool tp_stage_turn(struct tp_seat *seat, const void *group, bool others);
  * that a thousand calls that are begun one after the other take a thousand looks. */
 void tp_stage_offer(struct tp_seat *seat, const void *group);
 /* Hand all that is runnable here to others, since this thread goes away: what is short is run
- * first, unless it works for `group` and there are no workers. */
+ * first, unless it works for `group` and there are no workers; without them also all that is
+ * nobody's own. */
 void tp_stage_leave(struct tp_seat *seat, const void *group);
 /* Let others run what is runnable here, since this thread is in something long; nothing is run.
  */

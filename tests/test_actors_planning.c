@@ -281,6 +281,34 @@ START_TEST(a_loop_gets_a_plan_whose_beginner_leaves_while_another_thread_has_it)
 }
 END_TEST
 
+/* The device's turn, which grants to others: long by its estimate, or published before. */
+START_TEST(a_thread_in_run_leaves_nothing_that_is_nobodys_own_behind_in_its_name)
+{
+    troupe_error err;
+    struct setting b = setting_open(0, 10);
+    struct tp_device_actor *device = &b.runtime->device_actors[0];
+    struct troupe_caller *runner;
+    ck_ok(tp_runtime_runner(b.runtime, &runner, &err));
+    ck_assert(tp_permit_take(device, runner->seat));
+    atomic_fetch_add(&device->waiting, 1); /* a shard of another thread */
+    tp_permit_drop(device, runner->seat);
+    ck_assert_ptr_eq(runner->seat->head, &device->actor);
+    if (_i) {
+        tp_stage_hand_over(runner->seat, runner);
+        ck_assert_int_eq(atomic_load(&b.runtime->stage->published), 1);
+        tp_caller_go(runner);
+    } else {
+        device->actor.estimate = 1000000;
+        tp_stage_leave(runner->seat, runner);
+    }
+    ck_assert_int_eq(atomic_load(&b.runtime->stage->published), 0);
+    ck_assert(!tp_bell_expects(&runner->bell));
+    ck_assert(!atomic_load(&device->poked));
+    atomic_fetch_sub(&device->waiting, 1);
+    setting_close(&b);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("actors/planning");
@@ -296,6 +324,8 @@ int main(void)
     tcase_add_loop_test(
         loops, a_loop_gets_a_plan_whose_beginner_leaves_while_another_thread_has_it, 0, 2);
     suite_add_tcase(s, ends);
+    tcase_add_loop_test(
+        loops, a_thread_in_run_leaves_nothing_that_is_nobodys_own_behind_in_its_name, 0, 2);
     suite_add_tcase(s, loops);
     return test_run(s);
 }
