@@ -563,6 +563,7 @@ troupe_status tp_stage_open(struct tp_stage **out, const struct tp_stage_options
     if (!stage) return tp_fail_memory(err, sizeof *stage);
     memset(stage, 0, sizeof *stage);
     tp_lock_init(&stage->lock);
+    tp_ticks_begin();
     stage->cpus = tp_thread_cpus();
     stage->workers = options->seed ? 0 : options->workers;
     stage->spin_us = stage->cpus > 1 ? options->spin_us : 0;

@@ -27,6 +27,8 @@ enum source { SOURCE_UNKNOWN, SOURCE_CLOCK, SOURCE_TSC };
 static struct {
     atomic_int source;
     atomic_ullong scale; /* nanoseconds of a tick, times 2^SCALE_SHIFT; 0: not measured */
+    atomic_int begun;    /* 1: somebody writes the first pair; 2: it is there */
+    uint64_t ns, ticks;
 } ticker;
 
 uint64_t tp_clock_ns(void)
@@ -91,10 +93,27 @@ static void read_pair(uint64_t *ns, uint64_t *ticks)
     }
 }
 
+void tp_ticks_begin(void)
+{
+    int none = 0;
+    if (get_source() != SOURCE_TSC ||
+        !atomic_compare_exchange_strong_explicit(&ticker.begun, &none, 1, memory_order_relaxed,
+                                                 memory_order_relaxed))
+        return;
+    read_pair(&ticker.ns, &ticker.ticks);
+    /* release: who sees 2 sees the pair */
+    atomic_store_explicit(&ticker.begun, 2, memory_order_release);
+}
+
 static uint64_t measure_scale(void)
 {
     uint64_t ns0 = 0, ns1 = 0, ticks0 = 0, ticks1 = 0;
-    read_pair(&ns0, &ticks0);
+    if (atomic_load_explicit(&ticker.begun, memory_order_acquire) == 2) {
+        ns0 = ticker.ns;
+        ticks0 = ticker.ticks;
+    } else {
+        read_pair(&ns0, &ticks0);
+    }
     do {
         read_pair(&ns1, &ticks1);
     } while (ns1 - ns0 < MEASURE_NS);

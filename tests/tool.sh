@@ -241,6 +241,10 @@ t 'a changed text is refused' 1 '' '^troupe: changed\.troupe:[0-9]+:8: the check
     run changed.troupe -i x=zeros -i i=zeros
 sed -e 's/Neg/Abs/' -e '/^# xxh3/d' again.troupe >changed.troupe
 t 'and taken without its checksum' 0 '^j = ' '' run changed.troupe -i x=zeros -i i=zeros
+t 'a convert over its own model is a usage error' 2 '' 'is MODEL itself' convert two.troupe -o ./two.troupe
+is 'and leaves it as it was' grep -q '^function' two.troupe
+printf 'function say(x: f32[2]) -> (y: f32[2])\n    Print(x, message="seen")\n    y = Relu(x)\n' >say.troupe
+t 'what a graph node prints is on standard error' 0 '^y = ' '^seen: f32' run say.troupe -i x=zeros
 t 'a convert without -o is a usage error' 2 '' '-o FILE is missing' convert two.troupe
 t 'convert wants a model' 2 '' 'MODEL is missing' convert -o x
 t 'convert of what is not there names it' 1 '' 'none\.troupe.*No such file' convert none.troupe -o x

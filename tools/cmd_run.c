@@ -93,8 +93,20 @@ static int run(const struct tp_options *options, struct tp_model *model,
     return status ? status : give(model, options, calls);
 }
 
+/* What graph nodes print is what the user asked for; what the library notes besides is not. */
+static void log_line(void *arg, troupe_level level, const char *id, const char *line)
+{
+    (void)arg;
+    const char *said = strcmp(id, "print") ? NULL : strstr(line, "print: ");
+    if (said)
+        fprintf(stderr, "%s\n", said + strlen("print: "));
+    else if (level <= TROUPE_LOG_WARN)
+        fprintf(stderr, "troupe: %s\n", line);
+}
+
 int tp_cmd_run(const struct tp_options *options)
 {
+    troupe_log_to(log_line, NULL, TROUPE_LOG_INFO);
     struct tp_model model = {0};
     struct tp_inputs inputs = {0};
     struct tp_calls *calls = calloc(1, sizeof(*calls)); /* its histogram is too large a local */

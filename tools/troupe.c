@@ -18,9 +18,11 @@ static const struct tp_command commands[] = {
      {"MODEL", NULL},
      "call a function and print or write its results",
      "Call the main function of MODEL, an .onnx or .troupe file, and print its results.\n"
-     "Over several devices, graph nodes are placed as the model and --place say; where they "
-     "say\n"
-     "nothing, the graph nodes are cut over the devices in order, by balanced work.",
+     "Over several devices, graph nodes are placed as the model and --place say; where none "
+     "has\n"
+     "a wish, they are cut over the devices in order, by balanced work. What Print prints "
+     "goes\n"
+     "to standard error.",
      tp_cmd_run},
     {"show",
      TP_SHOW,
