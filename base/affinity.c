@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #ifdef TP_HAVE_HWLOC
 #include <hwloc.h>
@@ -111,9 +112,14 @@ struct hwloc {
 #undef X
 };
 
+/* Where the kernel does not tell of the CPUs, as in a container without /sys, hwloc finds out nothing and
+ * writes that to standard error. */
+#define KERNEL_TELLS "/sys/devices/system/cpu/cpu0/topology"
+
 static bool hwloc_open(struct hwloc *h)
 {
     void *found;
+    if (access(KERNEL_TELLS, R_OK) != 0) return false;
     h->library = dlopen("libhwloc.so.15", RTLD_NOW | RTLD_LOCAL);
     if (!h->library) return false;
 #define X(name)                                                                                \
