@@ -112,8 +112,8 @@ struct hwloc {
 #undef X
 };
 
-/* Where the kernel does not tell of the CPUs, as in a container without /sys, hwloc finds out nothing and
- * writes that to standard error. */
+/* Where the kernel does not tell of the CPUs, as in a container without /sys, hwloc finds out
+ * nothing and writes that to standard error. */
 #define KERNEL_TELLS "/sys/devices/system/cpu/cpu0/topology"
 
 static bool hwloc_open(struct hwloc *h)
