@@ -38,7 +38,8 @@ bool tp_cpus_pin(const struct tp_cpus *cpus);
  * neighbours side by side, by hwloc where it is there; else by number. out has room for
  * CPU_SETSIZE; how many. */
 int tp_cpus_order(const struct tp_cpus *allowed, int *out);
-/* hwloc was found when this was built and opens now: the order knows cores. */
+/* hwloc was found when this was built and opens now, and the kernel tells it of the CPUs (/sys):
+ * the order knows cores. */
 bool tp_cpus_know_cores(void);
 
 /* Bytes of memory that the process may use by its cgroup, 0: no limit. Reads files. */
