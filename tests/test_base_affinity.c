@@ -4,10 +4,10 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <unistd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/affinity.h"
 #include "base/thread.h"
