@@ -131,10 +131,11 @@ static struct tp_infer describe(struct emitter *emitter, const struct tp_node *n
         const struct tp_slot *s = &maker->slots[maker->slot_of[value]];
         if (s->storage == TP_STORE_CONST) emitter->known[i].data = (void *)s->constant;
     }
-    for (uint32_t i = 0; i < node->n_results; i++)
-        emitter->results[i] = node->results[i] == TP_NO_VALUE
-                                  ? (struct tp_type){0}
-                                  : maker->spec->types[node->results[i]];
+    for (uint32_t i = 0; i < node->n_results; i++) {
+        const struct tp_type none = {0};
+        const uint32_t value = node->results[i];
+        emitter->results[i] = value == TP_NO_VALUE ? none : maker->spec->types[value];
+    }
     return (struct tp_infer){
         .node = node->name,
         .op = node->op,

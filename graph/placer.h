@@ -76,7 +76,7 @@ struct tp_place_env {
     /* Per argument and per result: a device, or TP_NO_DEVICE. NULL: none has one. */
     const uint32_t *arg_devices, *result_devices;
     const struct tp_rules *rules; /* NULL: none */
-    struct tp_pace *pace; /* a graph node at a time; NULL: none */
+    struct tp_pace *pace;         /* a graph node at a time; NULL: none */
     bool soft;
     bool cut; /* no rule matched and nothing was annotated: cut the graph nodes over all devices
                * of the best type in order, by balanced work */
